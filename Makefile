@@ -1,0 +1,53 @@
+# Every command of the project. `make` lists them.
+
+PYTHON ?= python3
+export PYTHON
+WORKERS ?= 2
+
+BIN := .venv/bin
+# The folders that are there now; a later package is checked as soon as its folder exists.
+PRODUCT := $(wildcard kernels search runners service)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+UV_COMPILE := $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
+LOCK_OPTIONS ?=
+
+.DEFAULT_GOAL := help
+# One step after the other even under -j: the steps share .venv.
+.NOTPARALLEL:
+.PHONY: help setup test test-full check format bench-kernel parity lock clean
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## Make .venv from the hashed requirements; done again only when they change
+	@sh requirements/make_venv.sh
+
+test: check ## What CI runs: setup, check and all tests but the slow ones
+	$(PYTEST) -m "not slow"
+
+test-full: check ## The same with the slow tests
+	$(PYTEST)
+
+check: setup ## Format, lint, types and import directions, in under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy $(PRODUCT)
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## Format the code, and mend what the linter can mend by itself
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-kernel: setup ## Time trying an Opt and parsing an AST, side by side with the oracle
+	$(BIN)/python -m benchmarks.bench_kernel
+
+parity: setup ## Compare Kernel with the oracle on random Opt walks, at full length
+	$(BIN)/python -m tests.parity
+
+lock: setup ## Resolve requirements/*.in into hashed *.txt; LOCK_OPTIONS=--upgrade takes newer versions
+	cd requirements && $(UV_COMPILE) $(LOCK_OPTIONS) --output-file runtime.txt runtime.in
+	cd requirements && $(UV_COMPILE) $(LOCK_OPTIONS) --output-file dev.txt dev.in
+
+clean: ## Remove .venv and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,29 @@
+"""The compile core: what a kernel is, what an Opt does to it, and the program it becomes. No device and no I/O.
+
+The names below are the public surface, which stays; everything else may move.
+"""
+
+from kernels.errors import AstError, KernelOptError, KernelsError, TargetError
+from kernels.heuristic import HeuristicSettings
+from kernels.ir import Ast
+from kernels.kernel import Kernel
+from kernels.opt import Opt, OptOps
+from kernels.target import Target, cuda_target, opencl_target
+from kernels.wire import dump_ast, parse_ast
+
+__all__ = [
+    "Ast",
+    "AstError",
+    "HeuristicSettings",
+    "Kernel",
+    "KernelOptError",
+    "KernelsError",
+    "Opt",
+    "OptOps",
+    "Target",
+    "TargetError",
+    "cuda_target",
+    "dump_ast",
+    "opencl_target",
+    "parse_ast",
+]

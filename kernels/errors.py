@@ -1,0 +1,62 @@
+"""Every error that `kernels` raises on purpose. Each has a stable, machine-readable `code`."""
+
+from typing import ClassVar
+
+
+class KernelsError(Exception):
+    """Root of this folder's errors."""
+
+    code: ClassVar[str] = "kernels_error"
+
+
+class AstError(KernelsError):
+    """A document is no valid kernel AST.
+
+    `rule` is the stable name of the rule that is broken, `node` the number of the node in the document that breaks it
+    (None where the document as a whole does).
+    """
+
+    code: ClassVar[str] = "invalid_ast"
+
+    def __init__(self, rule: str, message: str, node: int | None = None) -> None:
+        self.rule = rule
+        self.message = message
+        self.node = node
+        super().__init__(rule, message, node)
+
+    def __str__(self) -> str:
+        where = "document" if self.node is None else f"node {self.node}"
+        return f"{where}: {self.message} [{self.rule}]"
+
+
+class KernelOptError(KernelsError):
+    """An Opt is not legal on this kernel; the kernel is as it was. `reason` says why, for people.
+
+    The search refuses thousands of Opts a second, so the reason is only formatted when somebody reads it.
+    """
+
+    code: ClassVar[str] = "illegal_opt"
+
+    def __init__(self, reason: str, *values: object) -> None:
+        self.template = reason
+        self.values = values
+        super().__init__(reason, *values)
+
+    @property
+    def reason(self) -> str:
+        return self.template.format(*self.values) if self.values else self.template
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class TargetError(KernelsError):
+    """A target is described wrongly: an unknown architecture, or a limit out of its range."""
+
+    code: ClassVar[str] = "invalid_target"
+
+
+class ViewError(KernelsError):
+    """A movement operation does not fit the view it is asked of."""
+
+    code: ClassVar[str] = "invalid_movement"

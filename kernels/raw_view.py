@@ -1,0 +1,108 @@
+"""The last view of a row's stack as tinygrad 0.10.2 carries it along: its strides are what the heuristic ranks axes by.
+
+Merging and splitting axes reshapes that view. Where a reshape cannot be said with strides and a mask (axes that are not
+adjacent in memory merge, a mask's end falls inside a part), a new last view is put on top, contiguous in the row's own
+shape. The strides from then on are that view's, whatever memory looks like below; buffers' true strides are in Row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernels.index import Index, product
+from kernels.state import KernelState, Split, rules_oldest_first
+
+
+@dataclass(frozen=True, slots=True)
+class RawView:
+    """Per axis its size in the row (1 where the row does not have it), its stride, and the mask's [from, to)."""
+
+    sizes: tuple[Index, ...]
+    strides: tuple[Index, ...]
+    mask: tuple[tuple[Index, Index], ...]
+
+
+def contiguous_strides(sizes: Sequence[Index]) -> tuple[Index, ...]:
+    """Row-major strides; 0 on axes of size 1."""
+    strides: list[Index] = []
+    inner: Index = 1
+    for size in reversed(sizes):
+        strides.append(0 if size == 1 else inner)
+        inner = inner * size
+    return tuple(reversed(strides))
+
+
+def merged(view: RawView, groups: Sequence[Sequence[int]]) -> RawView:
+    """The view with the axes of each group (neighbours, the outermost first) made one."""
+    sizes = tuple(product([view.sizes[i] for i in group]) for group in groups)
+    kept = [i for group in groups for i in group]
+    agree = all(_adjacent(view, outer, inner) for group in groups for outer, inner in zip(group, group[1:], strict=False))
+    if not agree or (_dynamic(view.sizes) and _masked(view) and len(groups) < len(view.sizes)):
+        return _on_top(sizes)
+    mask = tuple(view.mask[group[0]] if len(group) == 1 else (0, size) for group, size in zip(groups, sizes, strict=True))
+    assert len(kept) == len(set(kept))
+    return RawView(sizes, tuple(view.strides[group[-1]] for group in groups), mask)
+
+
+def _adjacent(view: RawView, outer: int, inner: int) -> bool:
+    return view.strides[outer] == view.sizes[inner] * view.strides[inner]
+
+
+def _on_top(sizes: tuple[Index, ...]) -> RawView:
+    """A new last view: contiguous, and valid everywhere."""
+    return RawView(sizes, contiguous_strides(sizes), tuple((0, size) for size in sizes))
+
+
+def _masked(view: RawView) -> bool:
+    return any(bound != (0, size) for bound, size in zip(view.mask, view.sizes, strict=True))
+
+
+def _dynamic(sizes: Sequence[Index]) -> bool:
+    return not all(isinstance(size, int) for size in sizes)
+
+
+def carried_strides(state: KernelState, raw: RawView) -> tuple[Index, ...]:
+    """The strides on the state's axes of a view over the nest's axes, carried through all splits and paddings."""
+    sizes: dict[int, Index] = dict(enumerate(raw.sizes))
+    strides: dict[int, Index] = dict(enumerate(raw.strides))
+    masks: dict[int, tuple[Index, Index]] = dict(enumerate(raw.mask))
+    for rule in rules_oldest_first(state):
+        parent = rule.parent
+        if not isinstance(rule, Split):
+            spans = sizes[parent] != 1
+            sizes[rule.padded] = rule.new_size if spans else 1
+            strides[rule.padded], masks[rule.padded] = strides[parent], masks[parent]
+            continue
+        order = [part for axis in rule.order for part in ((rule.outer, rule.inner) if axis == parent else (axis,))]
+        if sizes[parent] == 1:
+            parts: tuple[tuple[Index, Index], tuple[Index, Index]] | None = ((0, 1), (0, 1))
+            sizes[rule.outer] = sizes[rule.inner] = 1
+        else:
+            sizes[rule.outer], sizes[rule.inner] = rule.outer_size, rule.inner_size
+            parts = _split_mask(masks[parent], rule.outer_size, rule.inner_size)
+        partial = any(masks[axis] != (0, sizes[axis]) for axis in rule.order)
+        if parts is None or (partial and _dynamic([sizes[axis] for axis in order])):
+            top = _on_top(tuple(sizes[axis] for axis in order))
+            strides.update(zip(order, top.strides, strict=True))
+            masks.update(zip(order, top.mask, strict=True))
+            continue
+        strides[rule.outer] = strides[parent] * rule.inner_size
+        strides[rule.inner] = strides[parent]
+        masks[rule.outer], masks[rule.inner] = parts
+    return tuple(0 if sizes[axis] == 1 else strides[axis] for axis in state.ids)
+
+
+def _split_mask(
+    bound: tuple[Index, Index], outer_size: Index, inner_size: int
+) -> tuple[tuple[Index, Index], tuple[Index, Index]] | None:
+    """The mask [from, to) of an axis as one of its outer and one of its inner part, or None where no two are the same."""
+    start, end = bound
+    if not isinstance(start, int) or not isinstance(end, int):
+        return ((0, outer_size), (0, inner_size))
+    if start % inner_size == 0 and end % inner_size == 0:
+        return (start // inner_size, end // inner_size), (0, inner_size)
+    if start // inner_size == (end - 1) // inner_size:
+        outer = start // inner_size
+        return (outer, outer + 1), (start % inner_size, (end - 1) % inner_size + 1)
+    return None

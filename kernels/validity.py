@@ -1,0 +1,221 @@
+"""Where an access is valid: a conjunction of bounds on index expressions, simplified from the ranges of what is in them.
+
+A `Validity` is a set of conditions `lo <= expr <= hi`, each on an expression without a constant, or the value `NEVER`.
+No condition that always holds is kept, so the axes that a validity mentions are the axes that are really masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+
+from kernels.index import (
+    Atom,
+    Coordinate,
+    Expr,
+    FloorDiv,
+    Index,
+    Mod,
+    axes_in,
+    key_of,
+    leaves,
+    lower,
+    single,
+    substitute,
+    upper,
+)
+from kernels.index_rules import floordiv, mod, split_by_factor
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """lo <= expr <= hi, both inclusive; None leaves that side open. `expr` has no constant, its first coefficient is positive."""
+
+    expr: Expr
+    lo: int | None
+    hi: int | None
+
+    def __str__(self) -> str:
+        if self.lo is None or self.hi is None:
+            return f"{self.expr} >= {self.lo}" if self.hi is None else f"{self.expr} <= {self.hi}"
+        return f"{self.lo} <= {self.expr} <= {self.hi}"
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """All of `conditions` hold, and `possible`: False where no point is valid."""
+
+    conditions: tuple[Condition, ...] = ()
+    possible: bool = True
+
+    @property
+    def axes(self) -> set[int]:
+        """The numbers of the axes that are masked."""
+        return {number for condition in self.conditions for number in axes_in(condition.expr)}
+
+    def restrict(self, value: Index, lo: Index, hi: Index) -> Validity:
+        """This and lo <= value <= hi."""
+        if isinstance(lo, int) and isinstance(hi, int):
+            return self._restrict(value, lo, hi)
+        return self._restrict(value - lo, 0, None)._restrict(value - hi, None, 0)
+
+    def substitute(self, values: Mapping[Atom, Index]) -> Validity:
+        """The same with leaves replaced, simplified anew."""
+        result = VALID if self.possible else NEVER
+        for condition in self.conditions:
+            result = result._restrict(substitute(condition.expr, values), condition.lo, condition.hi)
+        return result
+
+    def simplified(self) -> Validity:
+        """The same with each condition simplified by the others, until nothing changes (or too long for that)."""
+        result = self
+        for _ in range(4 * len(self.conditions)):
+            for condition in result.conditions:
+                others = tuple(c for c in result.conditions if c.expr != condition.expr)
+                simpler = assuming(condition.expr, others)
+                if simpler != condition.expr:
+                    result = Validity(others)._restrict(simpler, condition.lo, condition.hi)
+                    break
+            else:
+                break
+        return result
+
+    def _restrict(self, value: Index, lo: int | None, hi: int | None) -> Validity:
+        if not self.possible:
+            return self
+        found = [*_at_least(value, lo), *_at_most(value, hi)]
+        kept: dict[Expr, Condition] = {condition.expr: condition for condition in self.conditions}
+        for condition in found:
+            if condition is None:
+                return NEVER
+            merged = _merge(kept.get(condition.expr), condition)
+            if merged.lo is not None and merged.hi is not None and merged.lo > merged.hi:
+                return NEVER
+            kept[condition.expr] = merged
+        return Validity(tuple(kept[expr] for expr in sorted(kept, key=key_of))) if found else self
+
+
+VALID = Validity()
+NEVER = Validity((), False)
+
+
+def _merge(a: Condition | None, b: Condition) -> Condition:
+    if a is None:
+        return b
+    lo = b.lo if a.lo is None else a.lo if b.lo is None else max(a.lo, b.lo)
+    hi = b.hi if a.hi is None else a.hi if b.hi is None else min(a.hi, b.hi)
+    return Condition(a.expr, lo, hi)
+
+
+def _at_most(value: Index, hi: int | None) -> list[Condition | None]:
+    """value <= hi as no condition (it always holds), one, or None in the list (it never does)."""
+    if hi is None or upper(value) <= hi:
+        return []
+    if lower(value) > hi:
+        return [None]
+    assert isinstance(value, Expr)
+    expr, limit = Expr(value.terms, 0), hi - value.constant
+    divisor = gcd(*(c for _, c in expr.terms))
+    if divisor > 1:
+        return _at_most(_divided(expr, divisor), limit // divisor)
+    for factor in _factors(expr):
+        # factor*u + v <= factor*q + s is u <= q for every v in [0, factor) exactly where v never exceeds s
+        u, v = split_by_factor(expr, factor)
+        if lower(v) >= 0 and upper(v) < factor and limit % factor >= upper(v):
+            return _at_most(u, limit // factor)
+    atom = expr.atom
+    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
+        return _at_most(atom.numerator, limit * atom.denominator + atom.denominator - 1)
+    return _at_least(-expr, -limit) if expr.terms[0][1] < 0 else [Condition(expr, None, limit)]
+
+
+def _at_least(value: Index, lo: int | None) -> list[Condition | None]:
+    """value >= lo, as _at_most."""
+    if lo is None or lower(value) >= lo:
+        return []
+    if upper(value) < lo:
+        return [None]
+    assert isinstance(value, Expr)
+    expr, limit = Expr(value.terms, 0), lo - value.constant
+    divisor = gcd(*(c for _, c in expr.terms))
+    if divisor > 1:
+        return _at_least(_divided(expr, divisor), -(-limit // divisor))
+    for factor in _factors(expr):
+        # factor*u + v >= factor*q + s is u >= q for every v in [0, factor) where s is 0, u > q where v never reaches s
+        u, v = split_by_factor(expr, factor)
+        if lower(v) >= 0 and upper(v) < factor and (limit % factor == 0 or limit % factor > upper(v)):
+            return _at_least(u, -(-limit // factor))
+    atom = expr.atom
+    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
+        return _at_least(atom.numerator, limit * atom.denominator)
+    return _at_most(-expr, -limit) if expr.terms[0][1] < 0 else [Condition(expr, limit, None)]
+
+
+def _factors(expr: Expr) -> list[int]:
+    """What is worth trying with split_by_factor: the coefficients' sizes, largest first."""
+    return sorted({abs(c) for _, c in expr.terms if abs(c) > 1}, reverse=True)
+
+
+def _divided(expr: Expr, divisor: int) -> Expr:
+    return Expr(tuple((m, c // divisor) for m, c in expr.terms), 0)
+
+
+def narrowed(value: Index, lo: int, hi: int) -> Index:
+    """`value` where it is known to lie in [lo, hi]: a number, a Coordinate that stands for it, or itself if that is no news."""
+    least, greatest = max(lo, lower(value)), min(hi, upper(value))
+    if isinstance(value, int) or (least, greatest) == (value.lo, value.hi):
+        return value
+    if least == greatest:
+        return least
+    return single(Coordinate(value, least, greatest))
+
+
+def without_coordinates(value: Index) -> Index:
+    """`value` with what its Coordinates stand for put back."""
+    while True:
+        found: dict[Atom, Index] = {a: a.value for a in leaves(value) if isinstance(a, Coordinate)}
+        if not found:
+            return value
+        value = substitute(value, found)
+
+
+def assuming(value: Index, conditions: tuple[Condition, ...]) -> Index:
+    """`value` simplified where all `conditions` hold; elsewhere it may differ."""
+    for condition in conditions:
+        if isinstance(value, int):
+            return value
+        known = narrowed(
+            condition.expr,
+            condition.expr.lo if condition.lo is None else condition.lo,
+            condition.expr.hi if condition.hi is None else condition.hi,
+        )
+        value = without_coordinates(_replace_sum(value, condition.expr, known))
+    return value
+
+
+def _replace_sum(value: Index, expr: Expr, known: Index) -> Index:
+    """`value` with `expr` replaced by `known`: as a leaf anywhere, as a longer sum where it is a whole numerator."""
+    if isinstance(value, int):
+        return value
+    result: Index = value.constant
+    for monomial, coefficient in value.terms:
+        term: Index = coefficient
+        for atom in monomial:
+            term = term * _replace_in_atom(atom, expr, known)
+        result = result + term
+    return result
+
+
+def _replace_in_atom(atom: Atom, expr: Expr, known: Index) -> Index:
+    if expr.atom == atom:
+        return known
+    if isinstance(atom, FloorDiv | Mod):
+        numerator: Index = atom.numerator
+        if len(expr.terms) > 1 and atom.numerator.terms == expr.terms:
+            numerator = known + atom.numerator.constant
+        else:
+            numerator = _replace_sum(numerator, expr, known)
+        divide = floordiv if isinstance(atom, FloorDiv) else mod
+        return divide(numerator, atom.denominator)
+    return single(atom)

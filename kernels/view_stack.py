@@ -1,0 +1,117 @@
+"""What a stack of views means: the buffer position of an element, and whether it is valid.
+
+The axes are the last view's. Its flat position is unravelled on the shape of the view below, and so on down to the
+buffer. An element is valid if every view on the way has it inside its mask; below a mask, the coordinate that it
+restricts is known to be inside, and the views further down are simplified with that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.index import Axis, Expr, Index, axes_in, single, upper
+from kernels.index_rules import floordiv, mod
+from kernels.ir import View, Views
+from kernels.validity import NEVER, VALID, Validity, assuming, narrowed, without_coordinates
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where an access goes: the element `position` in its buffer, meaningful where `validity` holds."""
+
+    position: Index
+    validity: Validity
+
+
+def locate(views: Views, coordinates: tuple[Index, ...]) -> Location:
+    """The location of the element at `coordinates` (one Index per axis of the last view)."""
+    location = _locate(views, coordinates, True)
+    # Where no element is valid, what the masks say contradicts itself: the position is then taken without them.
+    return location if location.validity.possible else Location(_locate(views, coordinates, False).position, NEVER)
+
+
+def _locate(views: Views, coordinates: tuple[Index, ...], masks_known: bool) -> Location:
+    validity = VALID
+    position: Index = 0
+    for depth in range(len(views) - 1, -1, -1):
+        view = views[depth]
+        if depth < len(views) - 1:
+            view = merged_view(view)
+            coordinates = unravel(position, view.shape)
+        inside, validity = _apply_mask(view, coordinates, validity)
+        coordinates = inside if masks_known else coordinates
+        position = view.offset
+        for coordinate, stride in zip(coordinates, view.strides, strict=True):
+            position = position + coordinate * stride
+    position = without_coordinates(position)
+    if len(views) > 1 and validity.conditions and masks_known:
+        validity = validity.simplified()
+        position = assuming(position, validity.conditions)
+    return Location(position, validity)
+
+
+def _apply_mask(
+    view: View, coordinates: tuple[Index, ...], validity: Validity
+) -> tuple[tuple[Index, ...], Validity]:
+    if view.mask is None:
+        return coordinates, validity
+    inside = []
+    for coordinate, size, (start, end) in zip(coordinates, view.shape, view.mask, strict=True):
+        if start == 0 and end == size:
+            inside.append(coordinate)
+            continue
+        validity = validity.restrict(without_coordinates(coordinate), start, end - 1)
+        inside.append(narrowed(coordinate, start if isinstance(start, int) else start.lo, upper(end) - 1))
+    return tuple(inside), validity
+
+
+def unravel(position: Index, shape: tuple[Index, ...]) -> tuple[Index, ...]:
+    """The coordinates of a flat row-major `position` inside `shape`. The position must be in [0, product of shape)."""
+    coordinates: list[Index] = []
+    inner: Index = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        quotient = floordiv(position, inner)
+        coordinates.append(quotient if axis == 0 else mod(quotient, shape[axis]))
+        inner = inner * shape[axis]
+    return tuple(reversed(coordinates))
+
+
+def merged_view(view: View) -> View:
+    """The same view with neighbouring axes merged where strides and mask allow, so that less has to be unravelled."""
+    mask = view.mask or tuple((0, size) for size in view.shape)
+    shape: list[Index] = []
+    strides: list[Index] = []
+    masks: list[tuple[Index, Index]] = []
+    for size, stride, bound in zip(view.shape, view.strides, mask, strict=True):
+        if size == 1 and bound == (0, 1):
+            continue
+        whole = bound == (0, size)
+        if shape and whole and masks[-1] == (0, shape[-1]) and strides[-1] == size * stride:
+            shape[-1], strides[-1] = shape[-1] * size, stride
+            masks[-1] = (0, shape[-1])
+        else:
+            shape.append(size)
+            strides.append(stride)
+            masks.append(bound)
+    unmasked = all(bound == (0, size) for bound, size in zip(masks, shape, strict=True))
+    return View(tuple(shape), tuple(strides), view.offset, None if unmasked else tuple(masks))
+
+
+def known_strides(location: Location, numbers: tuple[int, ...]) -> tuple[Index | None, ...]:
+    """Per axis number, its stride in the simplified position: None where it is not linear, or where it is masked."""
+    linear: dict[int, Index] = {}
+    entangled = set(location.validity.axes)
+    if isinstance(location.position, Expr):
+        for monomial, coefficient in location.position.terms:
+            own = [atom for atom in monomial if isinstance(atom, Axis)]
+            others = tuple(atom for atom in monomial if not isinstance(atom, Axis))
+            hidden = {n for atom in others for n in axes_in(single(atom))}
+            entangled |= hidden
+            if len(own) == 1 and not hidden:
+                number = own[0].number
+                if number in linear:
+                    entangled.add(number)
+                linear[number] = Expr(((others, coefficient),), 0) if others else coefficient
+            else:
+                entangled |= {axis.number for axis in own}
+    return tuple(None if number in entangled else linear.get(number, 0) for number in numbers)
