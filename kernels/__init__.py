@@ -3,6 +3,7 @@
 The names below are the public surface, which stays; everything else may move.
 """
 
+from kernels.canonical import ast_key
 from kernels.errors import AstError, KernelOptError, KernelsError, TargetError
 from kernels.heuristic import HeuristicSettings
 from kernels.ir import Ast
@@ -22,6 +23,7 @@ __all__ = [
     "OptOps",
     "Target",
     "TargetError",
+    "ast_key",
     "cuda_target",
     "dump_ast",
     "opencl_target",

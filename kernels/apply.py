@@ -12,7 +12,6 @@ from kernels.target import Target
 
 def apply_opt(state: KernelState, opt: Opt, nest: Nest, target: Target) -> KernelState:
     """The state after `opt`, which is the last of its `opts` as given. Raises KernelOptError where it is not legal."""
-    applied = (*state.opts, opt)
     if opt.op is OptOps.TC:
-        return apply_tensor_core(state, opt, nest, target).replaced(opts=applied)
-    return shape_opt(state, opt, nest, target, applied)
+        return apply_tensor_core(state, opt, nest, target).replaced(opts=(opt,))
+    return shape_opt(state, opt, nest, target)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from kernels.shape_opts import shape_opt
 from kernels.errors import KernelOptError
 from kernels.ir import Ast, Node, ReduceArg
 from kernels.nest import Nest
-from kernels.opt import Opt, OptOps, is_integer
 from kernels.ops import Ops
+from kernels.opt import Opt, OptOps, is_integer
 from kernels.rows import row_strides
+from kernels.shape_opts import shape_opt
 from kernels.state import KernelState, MatrixProduct, TensorCoreUse
 from kernels.target import Target
 from kernels.tensor_cores import TensorCore
@@ -49,7 +49,7 @@ def apply_tensor_core(state: KernelState, opt: Opt, nest: Nest, target: Target) 
         try:
             for pad_axis, size in match.pads:
                 axis = pad_axis
-                state = shape_opt(state, Opt(OptOps.PADTO, pad_axis, size), nest, target, ())
+                state = shape_opt(state, Opt(OptOps.PADTO, pad_axis, size), nest, target)
         except KernelOptError:
             # As in tinygrad 0.10.2: the next core is tried on the axes as they are now, counted by the refused axis.
             continue
@@ -64,7 +64,7 @@ def _arguments(opt: Opt, target: Target) -> tuple[int, int]:
     """(select, level), checked. A core's number must be the target's; the axis counts triples of axes from the last."""
     if not is_integer(opt.axis) or opt.axis is None or opt.axis < 0:
         raise KernelOptError("TC takes an axis >= 0, not {!r:.40}", opt.axis)
-    arg = opt.arg
+    arg: object = opt.arg
     if not (isinstance(arg, tuple) and len(arg) == 2 and all(is_integer(part) for part in arg)):
         raise KernelOptError("TC takes a pair (core, option), not {!r:.40}", arg)
     select, level = arg
@@ -157,15 +157,15 @@ def _shape(
     unrolls: list[int] = []
     upcasts: list[int] = []
     for _ in range(core.k_splits):
-        state = shape_opt(state, Opt(OptOps.UNROLL, k - state.first_reduce, 2), nest, target, ())
+        state = shape_opt(state, Opt(OptOps.UNROLL, k - state.first_reduce, 2), nest, target)
         unrolls.append(state.ids[-1])
-    for kind, which in core.splits:
-        place = places[int(which)]
+    for split in core.splits:
+        place = places[int(split[1])]
         assert place is not None
         whole = state.sizes[place] == 2
-        op = OptOps.LOCAL if kind == "l" else OptOps.UPCAST
-        state = shape_opt(state, Opt(op, place, 2), nest, target, ())
-        if kind == "u":
+        op = OptOps.LOCAL if split[0] == "l" else OptOps.UPCAST
+        state = shape_opt(state, Opt(op, place, 2), nest, target)
+        if op is OptOps.UPCAST:
             upcasts.append(state.ids[-1])
         if whole:
             places = [follow(p, place) for p in places]

@@ -23,14 +23,17 @@ class DType:
 
     @property
     def bits(self) -> int:
+        """The width of an element."""
         return 8 * self.itemsize
 
     @property
     def is_float(self) -> bool:
+        """True for the floating-point types."""
         return self.kind is Kind.FLOAT
 
     @property
     def is_bool(self) -> bool:
+        """True for bool alone."""
         return self.kind is Kind.BOOL
 
     @property

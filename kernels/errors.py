@@ -32,19 +32,17 @@ class AstError(KernelsError):
 class KernelOptError(KernelsError):
     """An Opt is not legal on this kernel; the kernel is as it was. `reason` says why, for people.
 
-    The search refuses thousands of Opts a second, so the reason is only formatted when somebody reads it.
+    Made of a format string and its values: the search refuses a hundred thousand Opts a second, so the reason is only
+    put together when somebody reads it.
     """
 
     code: ClassVar[str] = "illegal_opt"
 
-    def __init__(self, reason: str, *values: object) -> None:
-        self.template = reason
-        self.values = values
-        super().__init__(reason, *values)
-
     @property
     def reason(self) -> str:
-        return self.template.format(*self.values) if self.values else self.template
+        """Why the Opt is refused."""
+        template, *values = self.args
+        return str(template).format(*values) if values else str(template)
 
     def __str__(self) -> str:
         return self.reason

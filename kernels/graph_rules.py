@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from kernels.errors import AstError
 from kernels.graph import Graph
 from kernels.index import Index, upper, variables_in
-from kernels.index_rules import maximum
 from kernels.ir import BufferArg, Node, VariableArg, View
 from kernels.limits import Limits
 from kernels.ops import Ops
-from kernels.quote import quote
-from kernels.verify import shown_shape
+from kernels.quote import quote, quote_shape
+from kernels.sizes import DocumentSizes
 
 
 def check_buffers(graph: Graph, order: Sequence[int], limits: Limits) -> list[BufferArg]:
@@ -69,12 +68,12 @@ def check_axes(graph: Graph, order: Sequence[int], limits: Limits) -> None:
             full = list(shape)
         seen.add(shape)
         if len(shape) != len(full):
-            message = f"shape {shown_shape(shape)} where other nodes have {len(full)} axes"
+            message = f"shape {quote_shape(shape)} where other nodes have {len(full)} axes"
             raise AstError("rank", message, graph.numbers[number])
         for axis, size in enumerate(shape):
             if size != full[axis] and size != 1:
                 if full[axis] != 1:
-                    sizes = shown_shape((size, full[axis]))
+                    sizes = quote_shape((size, full[axis]))
                     message = f"axis {axis} has two sizes other than 1, {sizes}"
                     raise AstError("axis-size", message, graph.numbers[number])
                 full[axis] = size
@@ -103,7 +102,9 @@ def symbolic_sizes(view: View) -> list[Index]:
     return [size for size in sizes if not isinstance(size, int)]
 
 
-def needed_by_slot(graph: Graph, order: Sequence[int], buffers: Sequence[BufferArg], dynamic: bool) -> list[Index]:
+def needed_by_slot(
+    graph: Graph, order: Sequence[int], buffers: Sequence[BufferArg], dynamic: bool, sizes: DocumentSizes
+) -> list[Index]:
     """How many elements each slot's buffer must hold.
 
     Without variables, a reach beyond the declared size is refused.
@@ -117,5 +118,5 @@ def needed_by_slot(graph: Graph, order: Sequence[int], buffers: Sequence[BufferA
                 size = buffers[slot].size
                 message = f"reaches position {upper(elements) - 1} of slot {slot}, which has {size} elements"
                 raise AstError("reach", message, graph.numbers[number])
-            needed[slot] = maximum(needed[slot], elements)
+            needed[slot] = sizes.apply("max", needed[slot], elements, graph.numbers[number])
     return needed

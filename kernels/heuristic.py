@@ -42,6 +42,8 @@ class HeuristicSettings:
     no_locals: bool = False
 
 
+DEFAULT_SETTINGS = HeuristicSettings()
+
 #: Matrix-vector and grouping: outputs up to which the reduction is worth spreading, and by how much.
 _GROUP_OUTPUTS = 2048
 _FEW_OUTPUTS = 32
@@ -54,7 +56,7 @@ _WORK_GROUP = 128
 
 
 def hand_coded(
-    state: KernelState, nest: Nest, target: Target, settings: HeuristicSettings = HeuristicSettings()
+    state: KernelState, nest: Nest, target: Target, settings: HeuristicSettings = DEFAULT_SETTINGS
 ) -> KernelState:
     """The state with the heuristic's Opts applied, tensor cores aside."""
     steps = _Steps(state, nest, target, settings)
@@ -154,10 +156,11 @@ class _Steps:
         lanes = prod(_plain(size) for size in state.sizes[state.first_upcast :])
         for axis in range(state.first_reduce):
             size = state.sizes[axis]
-            if isinstance(size, int) and size <= _MASKED_SIZE and state.ids[axis] in masked:
-                if lanes * size <= _MASKED_PRODUCT:
-                    chosen.append(axis)
-                    lanes *= size
+            if not isinstance(size, int) or size > _MASKED_SIZE or state.ids[axis] not in masked:
+                continue
+            if lanes * size <= _MASKED_PRODUCT:
+                chosen.append(axis)
+                lanes *= size
         for axis in reversed(chosen):
             self.try_opt(OptOps.UPCAST, axis, 0)
 

@@ -5,7 +5,8 @@ Each rule is an identity of floor division that holds for all integers in the st
     multiples      (d*u + v) // d = u + v // d              (d*u + v) % d = v % d
     congruence     x // d = (x - r) / d                     x % d = r                where 0 <= r < d, d | x - r
     ranges         v // d = k                               v % d = v - d*k          where d*k <= v < d*(k+1)
-    common factor  (g*u + v) // d = u // (d/g)              (g*u + k) % d = g*(u % (d/g)) + k    where g | d, 0 <= v, k < g
+    common factor  (g*u + v) // d = u // (d/g)              (g*u + k) % d = g*(u % (d/g)) + k
+                                                            where g | d, 0 <= v < g, and k is a constant in [0, g)
     two values     v // d and v % d are linear in an atom that takes only two values
     nesting        (x // a) // d = x // (a*d)               (x % m) // d = (x // d) % (m/d)      where d | m
                                                             (c*(x % m) + v) % d = (c*x + v) % d  where d | c*m
@@ -16,7 +17,21 @@ from __future__ import annotations
 
 from math import gcd
 
-from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Max, Mod, Monomial, from_terms, key_of, lower, single, upper
+from kernels.index import (
+    Atom,
+    Axis,
+    Expr,
+    FloorDiv,
+    Index,
+    Max,
+    Mod,
+    Monomial,
+    from_terms,
+    key_of,
+    lower,
+    single,
+    upper,
+)
 
 
 def floordiv(numerator: Index, denominator: Index) -> Index:
@@ -73,7 +88,7 @@ def _floordiv_int(numerator: Expr, d: int) -> Index:
 
 
 def _split_multiples(value: Expr, d: int) -> tuple[Index, Index]:
-    """(q, r) with value = d*q + r, each coefficient of r of smaller size than d (its sign kept), its constant in [0, d)."""
+    """(q, r) with value = d*q + r, each coefficient of r smaller than d in size, its constant in [0, d)."""
     quotient: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for monomial, coefficient in value.terms:
@@ -112,7 +127,7 @@ def _quotient_of_rest(rest: Index, d: int) -> Index:
 def _two_values(value: Expr) -> tuple[Atom, int, int] | None:
     """(atom, value at its lower bound, value at its upper) where one atom that takes two values is all there is."""
     if len(value.terms) == 1:
-        (monomial, _), = value.terms
+        ((monomial, _),) = value.terms
         if len(monomial) == 1 and monomial[0].hi - monomial[0].lo == 1:
             ends = (value.lo, value.hi) if value.terms[0][1] > 0 else (value.hi, value.lo)
             return monomial[0], *ends
@@ -143,7 +158,7 @@ def _mod_int(numerator: Expr, d: int) -> Index:
 
 
 def _congruent(value: Expr, d: int) -> Index | None:
-    """The expression in [0, d) that is `value` modulo d with every coefficient taken to its least size, if that fits."""
+    """The expression in [0, d) that is `value` modulo d with its coefficients taken to their least size, if that fits."""
     nearest: dict[Monomial, int] = {}
     for monomial, coefficient in value.terms:
         reduced = coefficient % d
@@ -183,7 +198,7 @@ def _split_symbolic(numerator: Index, denominator: Expr) -> tuple[Index, Index]:
     if len(denominator.terms) != 1 or denominator.constant:
         difference = numerator - denominator
         return (1, 0) if difference == 0 else (0, numerator)
-    (divisor, scale), = denominator.terms
+    ((divisor, scale),) = denominator.terms
     quotient: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for monomial, coefficient in numerator.terms:
@@ -297,9 +312,7 @@ def _recombine_with(
     return None
 
 
-def _replace_pair(
-    terms: dict[Monomial, int], constant: int, pair: tuple[Index, Index], whole: Index
-) -> Index | None:
+def _replace_pair(terms: dict[Monomial, int], constant: int, pair: tuple[Index, Index], whole: Index) -> Index | None:
     """terms + constant with `whole` in place of `pair`, if all terms of `pair` are there and `whole` is no longer."""
     paired: dict[Monomial, int] = {}
     for part in pair:

@@ -74,7 +74,7 @@ class Node:
 class Ast:
     """A verified, normalised kernel AST.
 
-    `nodes` are in post-order, the last is the SINK. `shapes` has one entry a node: the shape of VIEW and of every value,
+    `nodes` are in post-order, the SINK last. `shapes` has one entry a node: the shape of VIEW and of every value,
     None for DEFINE_GLOBAL and SINK (a STORE's is its view's). `variables` are all that sizes or DEFINE_VAR nodes use,
     by name. `reaches` says per slot, ascending, how many elements a buffer must hold: one more than the greatest
     position that a view reaches (at the variables' maxima). `size_unproven` holds where a dynamic kernel's reach can be

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernels import apply, colours, heuristic, tensor_core_search
-from kernels.heuristic import HeuristicSettings
+from kernels.heuristic import DEFAULT_SETTINGS, HeuristicSettings
 from kernels.index import Index
 from kernels.ir import Ast
 from kernels.nest import Nest, build_nest
@@ -31,7 +31,9 @@ class Kernel:
         nest = self.nest
         n_global, n_axes = nest.first_reduce, len(nest.sizes)
         ids = tuple(range(n_axes))
-        self.state = KernelState(nest.sizes, ids, n_global, 0, 0, n_axes - n_global, (), None, n_axes, False, None, ())
+        self.state = KernelState(
+            nest.sizes, ids, n_global, n_global, n_global, n_axes, (), None, n_axes, False, None, ()
+        )
 
     def copy(self) -> Kernel:
         """An independent kernel with the same Opts applied."""
@@ -65,7 +67,7 @@ class Kernel:
         """The sizes of all axes with the reduced ones as 1."""
         state = self.state
         tail = zip(state.sizes[state.first_upcast :], state.unrolled, strict=True)
-        reduced = (1,) * (state.n_group + state.n_reduce)
+        reduced = (1,) * (state.first_upcast - state.first_reduce)
         return (*state.sizes[: state.first_reduce], *reduced, *(1 if unrolled else size for size, unrolled in tail))
 
     @property
@@ -101,7 +103,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """A plain identifier made of the kernel's kind and sizes alone: the same kernel has the same name everywhere."""
+        """A plain identifier made of the kernel's kind and sizes alone, so the same everywhere."""
         stores = sum(node.op is Ops.STORE for node in self.ast.nodes)
         kind = ("r" if self.nest.reduces else "E") + (str(stores) if stores > 1 else "")
         return "_".join((kind, *(re.sub(r"\W", "_", str(size)) for size in self.full_shape)))
@@ -130,7 +132,7 @@ class Kernel:
         """Apply the Opts without which no program can be made (none so far: image buffers are refused)."""
         return self
 
-    def hand_coded_optimizations(self, settings: HeuristicSettings = HeuristicSettings()) -> Kernel:
+    def hand_coded_optimizations(self, settings: HeuristicSettings = DEFAULT_SETTINGS) -> Kernel:
         """Apply the Opts that the heuristic chooses without tensor cores. Never raises for an Opt that is refused."""
         self.state = heuristic.hand_coded(self.state, self.nest, self.target, settings)
         return self

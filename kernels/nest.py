@@ -1,6 +1,7 @@
 """A kernel before any Opt: its axes, and what each access does on them.
 
-The AST's axes become the kernel's: reduced ones last, those of size 1 gone, neighbours merged where every row allows it.
+The AST's axes become the kernel's: reduced ones last, those of size 1 gone, neighbours merged where every row allows
+it.
 All of it is worked out once, when a Kernel is made from an AST; Opts then only split, move and pad axes.
 
 A *row* is what merging and the heuristic look at: one for each access, and two for each reduction (its result and what
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from kernels.index import Atom, Axis, Index, product, single, substitute
 from kernels.ir import Ast, ReduceArg, View, Views
 from kernels.ops import ACCESSES, Ops
-from kernels.raw_view import RawView, contiguous_strides, merged
+from kernels.raw_view import RawView, contiguous_strides, merged, undecided_mask
 from kernels.view_stack import Location, known_strides, locate
 
 #: What a padded reduction may not have below it: a function that does not keep 0, so that padding would count.
@@ -53,7 +54,9 @@ class Nest:
     post-order, so the first is the last STORE, "the output". rows: the accesses' and the reductions'. reduces: node
     numbers of the REDUCE_AXIS nodes in post-order. reduced_axes: for each of them, the nest's axes that it reduces.
     spans: per AST node with a shape, the nest's axes it has (None for the others).
-    can_group: no two reductions share an axis. can_pad_reduce: zeros put into the first reduction change nothing.
+    can_split: False where a mask ends at what may or may not be the end of a dynamic axis (tinygrad 0.10.2 fails to
+    reshape such a view). can_group: no two reductions share an axis. can_pad_reduce: zeros put into the first reduction
+    change nothing.
     """
 
     ast: Ast
@@ -64,6 +67,7 @@ class Nest:
     reduces: tuple[int, ...]
     reduced_axes: tuple[tuple[int, ...], ...]
     spans: tuple[tuple[bool, ...] | None, ...]
+    can_split: bool
     can_group: bool
     can_pad_reduce: bool
     has_variables: bool
@@ -109,6 +113,7 @@ def build_nest(ast: Ast) -> Nest:
         reduces=reduces,
         reduced_axes=tuple(_reduced_axes(ast, n, groups) for n in reduces),
         spans=tuple(None if s is None else tuple(s[group[0]] != 1 for group in groups) for s in ast.shapes),
+        can_split=not any(undecided_mask(row.raw) for row in nest_rows),
         can_group=_share_no_axis(ast, reduces),
         can_pad_reduce=bool(reduces) and _keeps_zero(ast, reduces[0]),
         has_variables=bool(ast.variables),
@@ -138,7 +143,9 @@ def _row(views: Views) -> Row:
     """The row of a view stack over the AST's own axes."""
     last = views[-1]
     axes = [Axis(number, size) for number, size in enumerate(last.shape)]
-    location = locate(views, tuple(0 if size == 1 else single(axis) for axis, size in zip(axes, last.shape, strict=True)))
+    location = locate(
+        views, tuple(0 if size == 1 else single(axis) for axis, size in zip(axes, last.shape, strict=True))
+    )
     strides = known_strides(location, tuple(range(len(axes))))
     mask = last.mask or tuple((0, size) for size in last.shape)
     return Row(tuple(size != 1 for size in last.shape), strides, RawView(last.shape, last.strides, mask), location)

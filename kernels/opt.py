@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from functools import total_ordering
 from typing import Any, TypeAlias
 
 from kernels.errors import KernelOptError
 
 
-class OptOps(Enum):
-    """The kinds of Opt; the name is the wire form's, the value orders them."""
+class OptOps(IntEnum):
+    """The kinds of Opt; the name is the wire form's, the value orders them (and is nothing else's business)."""
 
     TC = 0
     UPCAST = 1
@@ -47,7 +47,7 @@ class Opt:
 
     def _order(self) -> tuple[int, int, tuple[int, ...]]:
         arg = () if self.arg is None else self.arg if isinstance(self.arg, tuple) else (self.arg,)
-        return self.op.value, -1 if self.axis is None else self.axis, arg
+        return int(self.op), -1 if self.axis is None else self.axis, arg
 
     def __str__(self) -> str:
         if self.op is OptOps.NOLOCALS and self.axis is None and self.arg is None:
@@ -64,7 +64,7 @@ class Opt:
         return document
 
     @staticmethod
-    def from_wire(document: Mapping[str, Any]) -> Opt:
+    def from_wire(document: object) -> Opt:
         """The Opt of its JSON form. Raises KernelOptError where it has none of its form; legality is not looked at."""
         if not isinstance(document, Mapping) or not set(document) <= {"op", "axis", "arg"}:
             raise KernelOptError("an Opt is an object of op, axis and arg")

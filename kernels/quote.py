@@ -1,4 +1,8 @@
-"""How an error's message shows a value that somebody sent."""
+"""How an error's message shows a value that somebody sent: short, and in printable ASCII."""
+
+from collections.abc import Sequence
+
+from kernels.index import Index
 
 SHOWN_CHARACTERS = 40
 SHOWN_DIGITS = 20
@@ -19,3 +23,13 @@ def quote(value: object) -> str:
     if isinstance(value, dict):
         return f"an object of {len(value)} fields"
     return f"a {quote(type(value).__name__)}"
+
+
+def quote_size(size: Index) -> str:
+    """A size, expressions cut as other texts are."""
+    return quote(size) if isinstance(size, int) else quote(str(size)).replace("'", "")
+
+
+def quote_shape(shape: Sequence[Index]) -> str:
+    """A shape in parentheses."""
+    return f"({', '.join(map(quote_size, shape))})"

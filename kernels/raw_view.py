@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from kernels.index import Index, product
+from kernels.index import Index, lower, product
 from kernels.state import KernelState, Split, rules_oldest_first
 
 
@@ -37,10 +38,12 @@ def merged(view: RawView, groups: Sequence[Sequence[int]]) -> RawView:
     """The view with the axes of each group (neighbours, the outermost first) made one."""
     sizes = tuple(product([view.sizes[i] for i in group]) for group in groups)
     kept = [i for group in groups for i in group]
-    agree = all(_adjacent(view, outer, inner) for group in groups for outer, inner in zip(group, group[1:], strict=False))
+    agree = all(_adjacent(view, outer, inner) for group in groups for outer, inner in pairwise(group))
     if not agree or (_dynamic(view.sizes) and _masked(view) and len(groups) < len(view.sizes)):
         return _on_top(sizes)
-    mask = tuple(view.mask[group[0]] if len(group) == 1 else (0, size) for group, size in zip(groups, sizes, strict=True))
+    mask = tuple(
+        view.mask[group[0]] if len(group) == 1 else (0, size) for group, size in zip(groups, sizes, strict=True)
+    )
     assert len(kept) == len(set(kept))
     return RawView(sizes, tuple(view.strides[group[-1]] for group in groups), mask)
 
@@ -60,6 +63,11 @@ def _masked(view: RawView) -> bool:
 
 def _dynamic(sizes: Sequence[Index]) -> bool:
     return not all(isinstance(size, int) for size in sizes)
+
+
+def undecided_mask(view: RawView) -> bool:
+    """Whether some mask's end may or may not be the end of its axis, as the variables' values will have it."""
+    return any(end != size and lower(size - end) <= 0 for (_, end), size in zip(view.mask, view.sizes, strict=True))
 
 
 def carried_strides(state: KernelState, raw: RawView) -> tuple[Index, ...]:
@@ -96,7 +104,7 @@ def carried_strides(state: KernelState, raw: RawView) -> tuple[Index, ...]:
 def _split_mask(
     bound: tuple[Index, Index], outer_size: Index, inner_size: int
 ) -> tuple[tuple[Index, Index], tuple[Index, Index]] | None:
-    """The mask [from, to) of an axis as one of its outer and one of its inner part, or None where no two are the same."""
+    """The mask [from, to) of an axis as one of its outer and one of its inner part, or None where none say the same."""
     start, end = bound
     if not isinstance(start, int) or not isinstance(end, int):
         return ((0, outer_size), (0, inner_size))

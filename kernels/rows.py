@@ -1,4 +1,4 @@
-"""A nest's rows seen on the axes that Opts have made: where they go, their known strides, and on which axes they are masked."""
+"""A nest's rows on the axes that Opts have made: where they go, their known strides, and where they are masked."""
 
 from __future__ import annotations
 

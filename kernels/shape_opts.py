@@ -25,75 +25,54 @@ from kernels.target import Target
 UPCAST_MAX = 16
 UNROLL_MAX = 32
 
-_USES_LOCALS = frozenset({OptOps.LOCAL, OptOps.GROUP, OptOps.GROUPTOP})
-_GROUPS = frozenset({OptOps.GROUP, OptOps.GROUPTOP})
+_PADTO, _SWAP, _UNROLL, _GROUP, _GROUPTOP, _LOCAL, _UPCAST = (
+    OptOps.PADTO, OptOps.SWAP, OptOps.UNROLL, OptOps.GROUP, OptOps.GROUPTOP, OptOps.LOCAL, OptOps.UPCAST,
+)  # fmt: skip
 
 
-def shape_opt(
-    state: KernelState, opt: Opt, nest: Nest, target: Target, applied: tuple[Opt, ...]
-) -> KernelState:
-    """The state after any Opt but TC, with `applied` as its opts. Raises KernelOptError where it is not legal."""
-    op = opt.op
+def shape_opt(state: KernelState, opt: Opt, nest: Nest, target: Target) -> KernelState:
+    """The state after any Opt but TC, appended to its opts. Raises KernelOptError where it is not legal."""
+    op, axis, arg = opt.op, opt.axis, opt.arg
     if op is OptOps.NOLOCALS:
-        return _no_locals(state, opt, target, applied)
-    if state.no_locals and op in _USES_LOCALS:
-        raise KernelOptError("no locals, so no {}", op.name)
-    axis, amount = _counted_axis(state, opt), _amount(state, opt)
-    if op is OptOps.PADTO:
-        return _pad_to(state, axis, amount, nest, applied)
-    _check_shared_memory(state, op, amount, nest, target)
-    if op is OptOps.UPCAST:
-        return _upcast(state, axis, amount, applied)
-    if op is OptOps.UNROLL:
-        return _unroll(state, axis, amount, applied)
-    if op is OptOps.LOCAL:
-        return _local(state, axis, amount, target, applied)
-    if op in _GROUPS:
-        return _group(state, axis, amount, op is OptOps.GROUPTOP, nest, target, applied)
-    if op is OptOps.SWAP:
-        return _swap(state, axis, amount, applied)
-    raise KernelOptError("unknown Opt {!r:.40}", op)
-
-
-def _counted_axis(state: KernelState, opt: Opt) -> int:
-    """The place of the axis that `opt` names, by the way that its op counts."""
-    axis = opt.axis
-    if type(axis) is not int or axis < 0:
-        raise KernelOptError("{} takes an axis >= 0, not {!r:.40}", opt.op.name, axis)
-    if opt.op is OptOps.UNROLL:
-        axis += state.n_global + state.n_local
-    elif opt.op in _GROUPS:
-        axis += state.n_global + state.n_local + state.n_group
+        return _no_locals(state, opt, target)
+    if type(axis) is not int or axis < 0 or type(arg) is not int or arg < 0:
+        raise KernelOptError("{!s:.20} takes an axis and an amount >= 0, not {!r:.40} and {!r:.40}", op, axis, arg)
+    if op is _UNROLL:
+        axis += state.first_reduce
+    elif op is _GROUP or op is _GROUPTOP:
+        axis += state.first_loop
     if axis >= len(state.sizes):
-        raise KernelOptError("{} counts to axis {}, and there are {}", opt.op.name, axis, len(state.sizes))
-    return axis
-
-
-def _amount(state: KernelState, opt: Opt) -> int:
-    """How much `opt` takes of its axis (0 is all of it); for SWAP the other axis. Divides the axis but for PADTO."""
-    arg = opt.arg
-    if type(arg) is not int or arg < 0:
-        raise KernelOptError("{} takes an amount >= 0, not {!r:.40}", opt.op.name, arg)
-    if opt.op is OptOps.SWAP:
-        return arg
-    size = state.sizes[_counted_axis(state, opt)]
+        raise KernelOptError("axis {} is counted, and there are {}", axis, len(state.sizes))
+    if op is _SWAP:
+        return _swap(state, opt, axis, arg, nest, target)
+    size = state.sizes[axis]
     if type(size) is not int:
-        raise KernelOptError("the size of axis {} is not fixed: {}", opt.axis, size)
+        raise KernelOptError("the size of axis {} is not fixed: {}", axis, size)
     amount = arg or size
     if amount < 2:
         raise KernelOptError("an amount of {} changes nothing", amount)
-    if size % amount and opt.op is not OptOps.PADTO:
-        raise KernelOptError("{} does not divide the axis' size {}", amount, size)
-    return amount
+    if op is _PADTO:
+        return _pad_to(state, opt, axis, amount, nest)
+    if size % amount:
+        raise KernelOptError("{} does not divide the size {} of axis {}", amount, size, axis)
+    if not nest.can_split:
+        raise KernelOptError("a mask may or may not end where its dynamic axis does")
+    if op is _UPCAST:
+        return _upcast(state, opt, axis, amount, nest, target)
+    if op is _UNROLL:
+        return _unroll(state, opt, axis, amount, nest, target)
+    if op is _LOCAL:
+        return _local(state, opt, axis, amount, nest, target)
+    if op is _GROUP or op is _GROUPTOP:
+        return _group(state, opt, axis, amount, nest, target)
+    raise KernelOptError("unknown Opt {!r:.40}", op)
 
 
-def _check_shared_memory(state: KernelState, op: OptOps, amount: int, nest: Nest, target: Target) -> None:
+def _check_shared_memory(state: KernelState, amount: int, nest: Nest, target: Target) -> None:
     """Partial results of a grouped reduction must fit the target's shared memory."""
-    if not nest.reduces or not (state.n_group or op in _GROUPS):
-        return
     sizes = state.sizes
     needed = amount * nest.reduce_itemsize
-    for size in sizes[state.n_global : state.n_global + state.n_local + state.n_group]:
+    for size in sizes[state.n_global : state.first_loop]:
         needed *= size  # type: ignore[assignment]  # only plain integers are ever split off
     for size, unrolled in zip(sizes[state.first_upcast :], state.unrolled, strict=True):
         if not unrolled:
@@ -102,23 +81,30 @@ def _check_shared_memory(state: KernelState, op: OptOps, amount: int, nest: Nest
         raise KernelOptError("{} bytes of shared memory, and the target has {}", needed, target.shared_max)
 
 
-def _upcast(state: KernelState, axis: int, amount: int, applied: tuple[Opt, ...]) -> KernelState:
+def _check_shared_memory_of_groups(state: KernelState, amount: int, nest: Nest, target: Target) -> None:
+    """Once there is a group axis, any further split counts against the shared memory."""
+    if state.first_loop > state.first_reduce:
+        _check_shared_memory(state, amount, nest, target)
+
+
+def _upcast(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, target: Target) -> KernelState:
     """Split `axis` by `amount`; the inner part becomes an upcast axis.
 
     before: g[N]            after: g[N // amount], ..., u[amount]
     legal when: amount divides N and is at most 16, axis is global or local and none of a tensor core's lanes
     also called: vectorize, register tile (Halide: vectorize or unroll of an outer loop)
     """
-    if axis >= state.n_global + state.n_local:
+    if axis >= state.first_reduce:
         raise KernelOptError("axis {} is reduced, and UPCAST takes one that is not", axis)
     if amount > UPCAST_MAX:
         raise KernelOptError("an upcast by {} is above {}", amount, UPCAST_MAX)
     if state.tc is not None and state.n_global <= axis < state.n_global + state.tc.core.lane_splits:
         raise KernelOptError("axis {} is a lane of the tensor core", axis)
-    return _split_off(state, axis, amount, len(state.sizes), applied, _UPCAST)
+    _check_shared_memory_of_groups(state, amount, nest, target)
+    return _split_off(state, opt, axis, amount, len(state.sizes))
 
 
-def _unroll(state: KernelState, axis: int, amount: int, applied: tuple[Opt, ...]) -> KernelState:
+def _unroll(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, target: Target) -> KernelState:
     """Split reduced `axis` by `amount`; the inner part becomes an unroll axis.
 
     before: r[N]            after: r[N // amount], ..., n[amount]
@@ -129,26 +115,26 @@ def _unroll(state: KernelState, axis: int, amount: int, applied: tuple[Opt, ...]
         raise KernelOptError("axis {} is upcast already", axis)
     if amount > UNROLL_MAX:
         raise KernelOptError("an unroll by {} is above {}", amount, UNROLL_MAX)
-    return _split_off(state, axis, amount, len(state.sizes), applied, _UNROLL)
+    _check_shared_memory_of_groups(state, amount, nest, target)
+    return _split_off(state, opt, axis, amount, len(state.sizes))
 
 
-def _local(state: KernelState, axis: int, amount: int, target: Target, applied: tuple[Opt, ...]) -> KernelState:
+def _local(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, target: Target) -> KernelState:
     """Split `axis` by `amount`; the inner part becomes a local (work-group) axis.
 
     before: g[N]            after: g[N // amount], l[amount]
     legal when: amount divides N, axis is global, target has local memory
     also called: bind threadIdx (TVM), gpu_threads (Halide)
     """
-    if not target.has_local:
-        raise KernelOptError("the target has no work-groups")
+    if not target.has_local or state.no_locals:
+        raise KernelOptError("there are no work-groups: {}", "NOLOCALS" if state.no_locals else "the target has none")
     if axis >= state.n_global:
         raise KernelOptError("axis {} is not global", axis)
-    return _split_off(state, axis, amount, state.first_reduce, applied, _LOCAL)
+    _check_shared_memory_of_groups(state, amount, nest, target)
+    return _split_off(state, opt, axis, amount, state.first_reduce)
 
 
-def _group(
-    state: KernelState, axis: int, amount: int, top: bool, nest: Nest, target: Target, applied: tuple[Opt, ...]
-) -> KernelState:
+def _group(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, target: Target) -> KernelState:
     """Split reduce-loop `axis` by `amount`; one part becomes a group axis: the inner one, or for GROUPTOP the outer.
 
     before: r[N]            after: G[amount], r[N // amount]
@@ -156,18 +142,19 @@ def _group(
         share an axis
     also called: cross-thread reduction (TVM), split-K inside a work-group
     """
-    if not (target.has_local and target.has_shared):
-        raise KernelOptError("the target has no shared memory")
+    if state.no_locals or not (target.has_local and target.has_shared):
+        raise KernelOptError("no shared memory: {}", "NOLOCALS" if state.no_locals else "the target has none")
     if axis >= state.first_upcast:
         raise KernelOptError("axis {} is no reduce loop", axis)
     if state.tc is not None:
         raise KernelOptError("a tensor core's reduction cannot be grouped")
     if not nest.can_group:
         raise KernelOptError("two reductions share an axis, so neither can be grouped")
-    return _split_off(state, axis, amount, state.first_reduce + state.n_group, applied, _GROUP, top)
+    _check_shared_memory(state, amount, nest, target)
+    return _split_off(state, opt, axis, amount, state.first_loop)
 
 
-def _swap(state: KernelState, axis: int, other: int, applied: tuple[Opt, ...]) -> KernelState:
+def _swap(state: KernelState, opt: Opt, axis: int, other: int, nest: Nest, target: Target) -> KernelState:
     """Exchange two global axes.
 
     before: g[N], g[M]      after: g[M], g[N]
@@ -176,13 +163,14 @@ def _swap(state: KernelState, axis: int, other: int, applied: tuple[Opt, ...]) -
     """
     if not axis < other < state.n_global:
         raise KernelOptError("SWAP takes two global axes in ascending order, not {} and {}", axis, other)
+    _check_shared_memory_of_groups(state, other, nest, target)
     sizes, ids = list(state.sizes), list(state.ids)
     sizes[axis], sizes[other] = sizes[other], sizes[axis]
     ids[axis], ids[other] = ids[other], ids[axis]
-    return state.replaced(sizes=tuple(sizes), ids=tuple(ids), opts=applied)
+    return state.replaced(sizes=tuple(sizes), ids=tuple(ids), opts=(*state.opts, opt))
 
 
-def _pad_to(state: KernelState, axis: int, amount: int, nest: Nest, applied: tuple[Opt, ...]) -> KernelState:
+def _pad_to(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest) -> KernelState:
     """Grow `axis` to the next multiple of `amount`; what is beyond counts for nothing.
 
     before: g[N]            after: g[ceil(N / amount) * amount]
@@ -210,11 +198,11 @@ def _pad_to(state: KernelState, axis: int, amount: int, nest: Nest, applied: tup
         ids=(*state.ids[:axis], number, *state.ids[axis + 1 :]),
         rules=rules,
         next_id=number + 1,
-        opts=applied,
+        opts=(*state.opts, opt),
     )
 
 
-def _no_locals(state: KernelState, opt: Opt, target: Target, applied: tuple[Opt, ...]) -> KernelState:
+def _no_locals(state: KernelState, opt: Opt, target: Target) -> KernelState:
     """Leave the size of work-groups to the driver.
 
     before: g[N]            after: the same, with no local size at the launch
@@ -228,54 +216,49 @@ def _no_locals(state: KernelState, opt: Opt, target: Target, applied: tuple[Opt,
         raise KernelOptError("no locals already")
     if state.n_local or state.n_group:
         raise KernelOptError("there are local or group axes already")
-    return state.replaced(no_locals=True, opts=applied)
+    return state.replaced(no_locals=True, opts=(*state.opts, opt))
 
 
-# The roles that axes are split off to, as their place in the counts.
-_LOCAL, _GROUP, _UPCAST, _UNROLL = 1, 2, 4, 5
-
-
-def _split_off(
-    state: KernelState, axis: int, amount: int, place: int, applied: tuple[Opt, ...], role: int, top: bool = False
-) -> KernelState:
-    """Split `amount` off `axis` to `role`, as the axis before `place`. Taken whole, the axis itself changes its role."""
-    sizes, ids = state.sizes, state.ids
-    n_global, n_local, n_group, n_reduce = state.n_global, state.n_local, state.n_group, state.n_reduce
-    rules, next_id = state.rules, state.next_id
+def _split_off(state: KernelState, opt: Opt, axis: int, amount: int, place: int) -> KernelState:
+    """Split `amount` off `axis`, as the axis before `place`. Taken whole, the axis itself changes its role."""
+    op, sizes, ids = opt.op, state.sizes, state.ids
+    n_global, first_reduce, first_loop, first_upcast = (
+        state.n_global, state.first_reduce, state.first_loop, state.first_upcast,
+    )  # fmt: skip
+    rules, next_id, unrolled = state.rules, state.next_id, state.unrolled
     size = sizes[axis]
     if size == amount:
         sizes = _moved(sizes, axis, (), place, amount)
         ids = _moved(ids, axis, (), place, ids[axis])
-        if axis < n_global:
-            n_global -= 1
-        elif axis < n_global + n_local:
-            n_local -= 1
-        elif axis < n_global + n_local + n_group:
-            n_group -= 1
-        else:
-            n_reduce -= 1
+        # one axis less in the run that it was in, so every later run begins one earlier
+        n_global -= axis < n_global
+        first_reduce -= axis < first_reduce
+        first_loop -= axis < first_loop
+        first_upcast -= 1
     else:
-        rest = size // amount  # type: ignore[operator]  # checked to be an integer by _amount
+        rest = size // amount  # type: ignore[operator]  # checked to be an integer by shape_opt
         outer, inner = next_id, next_id + 1
-        stays, moves = (inner, outer) if top else (outer, inner)
+        if op is _GROUPTOP:
+            rule = Split(ids[axis], outer, inner, amount, rest, ids)
+            ids = _moved(ids, axis, (inner,), place, outer)
+        else:
+            rule = Split(ids[axis], outer, inner, rest, amount, ids)
+            ids = _moved(ids, axis, (outer,), place, inner)
         sizes = _moved(sizes, axis, (rest,), place, amount)
-        outer_size, inner_size = (amount, rest) if top else (rest, amount)
-        rule = Split(ids[axis], outer, inner, outer_size, inner_size, ids)
-        ids = _moved(ids, axis, (stays,), place, moves)
         rules = (rule, rules)
         next_id += 2
-    unrolled = state.unrolled
-    if role == _UPCAST:
+    if op is _UPCAST:
         unrolled = (*unrolled, False)
-    elif role == _UNROLL:
+    elif op is _UNROLL:
         unrolled = (*unrolled, True)
-    elif role == _LOCAL:
-        n_local += 1
     else:
-        n_group += 1
+        first_reduce += op is _LOCAL
+        first_loop += 1
+        first_upcast += 1
     return KernelState(
-        sizes, ids, n_global, n_local, n_group, n_reduce, unrolled, rules, next_id, state.no_locals, state.tc, applied
-    )
+        sizes, ids, n_global, first_reduce, first_loop, first_upcast, unrolled, rules, next_id, state.no_locals,
+        state.tc, (*state.opts, opt),
+    )  # fmt: skip
 
 
 _T = TypeVar("_T")

@@ -7,6 +7,7 @@ reads as the same value. Nothing in between may grow: every intermediate result 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kernels.errors import AstError
 from kernels.index import Atom, Expr, FloorDiv, Index, Max, Mod, Var, lower, single, upper
@@ -16,16 +17,21 @@ from kernels.proof import Prover
 from kernels.quote import quote
 
 SIZE_OPS = ("+", "-", "*", "//", "%", "max")
+DIVISIONS = ("//", "%", "max")
 
 
-class SizeReader:
-    """Reads the sizes of one document, whose variables are `variables`; `used` are the names met so far."""
+class DocumentSizes:
+    """Reads the sizes of one document and computes with them, within its limits.
+
+    `variables` are the document's, `used` the names of those met so far.
+    """
 
     def __init__(self, variables: Mapping[str, Var], limits: Limits, prover: Prover) -> None:
         self.variables = {name: single(variable) for name, variable in variables.items()}
         self.limits = limits
         self.prover = prover
         self.used: set[str] = set()
+        self._known: dict[tuple[str, Index, Index], Index] = {}
         self._nodes_left = 0
         self._work_left = limits.size_work
 
@@ -35,10 +41,7 @@ class SizeReader:
         if type(value) is int and -limit <= value <= limit:
             return value
         self._nodes_left = self.limits.size_nodes
-        result = self._read(value, node, self.limits.size_depth)
-        if size_extent(result)[1] > self.limits.size_depth:
-            raise AstError("limit", f"a size nests more than {self.limits.size_depth} operators", node)
-        return result
+        return self._read(value, node, self.limits.size_depth)
 
     def _read(self, value: object, node: int, depth_left: int) -> Index:
         self._nodes_left -= 1
@@ -61,9 +64,17 @@ class SizeReader:
             raise AstError("limit", f"a size nests more than {self.limits.size_depth} operators", node)
         left = self._read(value[1], node, depth_left - 1)
         right = self._read(value[2], node, depth_left - 1)
-        return self._apply(value[0], left, right, node)
+        return self.apply(value[0], left, right, node)
 
-    def _apply(self, op: str, left: Index, right: Index, node: int) -> Index:
+    def apply(self, op: str, left: Index, right: Index, node: int) -> Index:
+        """`left` op `right`. Raises AstError for the document's node `node` where that exceeds a limit."""
+        step = (op, left, right)
+        result = self._known.get(step)
+        if result is None:
+            result = self._known[step] = self._compute(op, left, right, node)
+        return result
+
+    def _compute(self, op: str, left: Index, right: Index, node: int) -> Index:
         self._check_growth(op, left, right, node)
         result: Index
         if op == "+":
@@ -77,23 +88,29 @@ class SizeReader:
         else:
             result = self._divide(op, left, right, node)
         if max(abs(lower(result)), abs(upper(result))) > self.limits.integer:
-            raise AstError("limit", f"a size expression can go beyond {self.limits.integer}", node)
-        weight = size_extent(result)[0]
-        self._work_left -= weight
-        if weight > self.limits.size_nodes or self._work_left < 0:
-            raise AstError("limit", "the document's size expressions are too large", node)
+            raise AstError("limit", f"a size can go beyond {self.limits.integer}", node)
+        self._check_extent(result, node)
         return result
 
     def _check_growth(self, op: str, left: Index, right: Index, node: int) -> None:
-        """Refuse what would be too large before it is worked out."""
-        if isinstance(left, int) or isinstance(right, int):
-            return
-        grown = size_extent(left)[0] + size_extent(right)[0] + 1
-        if op == "*":
-            grown = size_extent(left)[0] * _count_terms(right) + size_extent(right)[0] * _count_terms(left)
-        if grown > 2 * self.limits.size_nodes:
-            message = f"a size has more than {self.limits.size_nodes} parts when it is multiplied out"
-            raise AstError("limit", message, node)
+        """Refuse what would be far too large before it is worked out."""
+        if op == "*" and isinstance(left, Expr) and isinstance(right, Expr):
+            grown = size_extent(left).nodes * _count_terms(right) + size_extent(right).nodes * _count_terms(left)
+            if grown > 2 * self.limits.size_nodes:
+                raise AstError("limit", "a size has too many parts when it is multiplied out", node)
+
+    def _check_extent(self, size: Index, node: int) -> None:
+        """Refuse what is too large in its canonical form, and so bound the work for the whole document.
+
+        Sums with divisions are what takes long: each of their terms is compared with each division.
+        """
+        limits = self.limits
+        nodes, depth, divisions = size_extent(size)
+        if nodes > limits.size_nodes or depth > limits.size_depth or divisions > limits.size_divisions:
+            raise AstError("limit", "a size is too large in its canonical form", node)
+        self._work_left -= nodes * (1 + divisions) ** 2
+        if self._work_left < 0:
+            raise AstError("limit", "the document's sizes take too long to work out", node)
 
     def _divide(self, op: str, left: Index, right: Index, node: int) -> Index:
         if lower(right) <= 0:
@@ -159,13 +176,25 @@ def _division_to_wire(atom: FloorDiv | Mod) -> object:
     return ["-", quotient, added] if added else quotient
 
 
-def size_extent(value: Index) -> tuple[int, int]:
-    """(nodes, depth) of the wire form of `value`: its integers, names and operators, and how deep operators nest."""
+class Extent(NamedTuple):
+    """How large a size is on the wire: its integers, names and operators, how deep they nest, how many divide."""
+
+    nodes: int
+    depth: int
+    divisions: int  # or take a maximum: what does not distribute over a sum
+
+
+def size_extent(value: Index) -> Extent:
+    """The extent of the wire form of `value`."""
     return _extent(size_to_wire(value))
 
 
-def _extent(size: object) -> tuple[int, int]:
+def _extent(size: object) -> Extent:
     if not isinstance(size, list):
-        return 1, 0
+        return Extent(1, 0, 0)
     left, right = _extent(size[1]), _extent(size[2])
-    return left[0] + right[0] + 1, max(left[1], right[1]) + 1
+    return Extent(
+        left.nodes + right.nodes + 1,
+        max(left.depth, right.depth) + 1,
+        left.divisions + right.divisions + (size[0] in DIVISIONS),
+    )

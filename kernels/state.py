@@ -1,6 +1,6 @@
 """What Opts have made of a nest's axes: an immutable value, cheap to derive another from.
 
-The order of the axes is fixed: global, local, group, reduce loop, then upcast and unroll in the order they were applied.
+The axes are in a fixed order: global, local, group, reduce loop, then upcast and unroll in the order of application.
 Each axis has an id; the nest's axes are 0, 1, ..., and every split or padding makes new ids. How an axis of the nest
 comes from the axes that are left is kept as a chain of rules, the newest first; it is only walked when a program or the
 heuristic wants index expressions.
@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kernels.index import Atom, Axis, Index, single
 from kernels.opt import Opt
 from kernels.tensor_cores import TensorCore
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """Axis `parent` is `outer` * `inner_size` + `inner`. order: the ids of all axes when it was split."""
 
     parent: int
@@ -29,8 +28,7 @@ class Split:
     order: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pad:
+class Pad(NamedTuple):
     """Axis `parent` is `padded`, which goes on to `new_size` beyond the `old_size` elements that there are."""
 
     parent: int
@@ -56,7 +54,8 @@ class MatrixProduct:
 class TensorCoreUse:
     """A tensor core at work. n, m: the ids of what is left of its axes outside the tile, None where nothing is.
 
-    products: every reduction, all on the same axes. lanes, k_unrolls, upcasts: ids of the tile's axes, lowest bit first.
+    products: every reduction, all on the same axes. lanes, k_unrolls, upcasts: ids of the tile's axes, lowest bit
+    first.
     """
 
     core: TensorCore
@@ -69,15 +68,16 @@ class TensorCoreUse:
 
 
 class KernelState:
-    """The axes after `opts`. Never changed: every Opt makes a new one. A plain class, as search makes thousands a second.
+    """The axes after `opts`. Never changed: an Opt makes a new one. A plain class, for search makes them by the million.
 
-    sizes, ids: per axis. n_global, n_local, n_group, n_reduce: how many axes of each role, in that order; what is left
-    is upcast, with `unrolled` telling for each of those whether it is an unroll (True) or an upcast.
+    sizes, ids: per axis. The roles are runs of axes, each ending where the next begins: global before `n_global`, local
+    before `first_reduce`, group before `first_loop`, reduce loop before `first_upcast`, and from there on upcast, with
+    `unrolled` telling for each of those whether it is an unroll (True) or an upcast.
     """
 
     __slots__ = (
-        "ids", "n_global", "n_group", "n_local", "n_reduce", "next_id", "no_locals", "opts", "rules", "sizes", "tc",
-        "unrolled",
+        "first_loop", "first_reduce", "first_upcast", "ids", "n_global", "next_id", "no_locals", "opts", "rules",
+        "sizes", "tc", "unrolled",
     )  # fmt: skip
 
     def __init__(
@@ -85,9 +85,9 @@ class KernelState:
         sizes: tuple[Index, ...],
         ids: tuple[int, ...],
         n_global: int,
-        n_local: int,
-        n_group: int,
-        n_reduce: int,
+        first_reduce: int,
+        first_loop: int,
+        first_upcast: int,
         unrolled: tuple[bool, ...],
         rules: Rules,
         next_id: int,
@@ -98,9 +98,9 @@ class KernelState:
         self.sizes = sizes
         self.ids = ids
         self.n_global = n_global
-        self.n_local = n_local
-        self.n_group = n_group
-        self.n_reduce = n_reduce
+        self.first_reduce = first_reduce
+        self.first_loop = first_loop
+        self.first_upcast = first_upcast
         self.unrolled = unrolled
         self.rules = rules
         self.next_id = next_id
@@ -109,14 +109,14 @@ class KernelState:
         self.opts = opts
 
     @property
-    def first_reduce(self) -> int:
-        """Where group and reduce axes begin."""
-        return self.n_global + self.n_local
+    def n_local(self) -> int:
+        """How many axes are local."""
+        return self.first_reduce - self.n_global
 
     @property
-    def first_upcast(self) -> int:
-        """Where upcast and unroll axes begin."""
-        return self.n_global + self.n_local + self.n_group + self.n_reduce
+    def n_group(self) -> int:
+        """How many axes are group axes."""
+        return self.first_loop - self.first_reduce
 
     def replaced(
         self,
@@ -134,9 +134,9 @@ class KernelState:
             self.sizes if sizes is None else sizes,
             self.ids if ids is None else ids,
             self.n_global,
-            self.n_local,
-            self.n_group,
-            self.n_reduce,
+            self.first_reduce,
+            self.first_loop,
+            self.first_upcast,
             self.unrolled,
             self.rules if rules is None else rules,
             self.next_id if next_id is None else next_id,

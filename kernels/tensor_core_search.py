@@ -23,7 +23,7 @@ def with_tensor_core(
     tc_select: int,
     tc_opt: int,
 ) -> KernelState | None:
-    """The state with TC(axis, (tc_select, tc_opt)) and `extra_opts` (the defaults where None), or None if one is refused."""
+    """The state with TC(axis, (tc_select, tc_opt)) and `extra_opts` (or the defaults); None where one is refused."""
     if not use or not target.tensor_cores:
         return None
     try:

@@ -84,7 +84,8 @@ class TensorCore:
         """Each split takes the lowest bit of its axis that is left."""
         taken = {"0": 0, "1": 0}
         bits: dict[str, list[str]] = {"l": [], "u": []}
-        for kind, axis in self.splits:
+        for split in self.splits:
+            kind, axis = split[0], split[1]
             bits[kind].append(f"{'nm'[int(axis)]}{taken[axis]}")
             taken[axis] += 1
         return Fragment(tuple(bits["l"]), tuple(bits["u"]))

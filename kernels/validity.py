@@ -1,4 +1,4 @@
-"""Where an access is valid: a conjunction of bounds on index expressions, simplified from the ranges of what is in them.
+"""Where an access is valid: bounds on index expressions that all hold, simplified from the ranges of what is in them.
 
 A `Validity` is a set of conditions `lo <= expr <= hi`, each on an expression without a constant, or the value `NEVER`.
 No condition that always holds is kept, so the axes that a validity mentions are the axes that are really masked.
@@ -30,7 +30,10 @@ from kernels.index_rules import floordiv, mod, split_by_factor
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """lo <= expr <= hi, both inclusive; None leaves that side open. `expr` has no constant, its first coefficient is positive."""
+    """lo <= expr <= hi, both inclusive; None leaves that side open.
+
+    `expr` has no constant, and its first coefficient is positive.
+    """
 
     expr: Expr
     lo: int | None
@@ -162,7 +165,7 @@ def _divided(expr: Expr, divisor: int) -> Expr:
 
 
 def narrowed(value: Index, lo: int, hi: int) -> Index:
-    """`value` where it is known to lie in [lo, hi]: a number, a Coordinate that stands for it, or itself if that is no news."""
+    """`value` where it is known to lie in [lo, hi]: a number, a Coordinate for it, or itself if that is no news."""
     least, greatest = max(lo, lower(value)), min(hi, upper(value))
     if isinstance(value, int) or (least, greatest) == (value.lo, value.hi):
         return value

@@ -10,10 +10,9 @@ from enum import StrEnum
 from kernels.dtypes import BOOL, DTYPES, INT32, UINT32, UINT64, DType
 from kernels.errors import AstError
 from kernels.graph import Graph, Shape
-from kernels.index import Index
 from kernels.ir import Node, ReduceArg, Views
 from kernels.ops import BINARY, COMPARISONS, TERNARY, UNARY, Ops
-from kernels.quote import quote
+from kernels.quote import quote, quote_shape
 
 
 class Role(StrEnum):
@@ -120,8 +119,8 @@ def _store_shape(node: Node, graph: Graph, number: int) -> Shape:
     _check_dtype(node, graph.nodes[value].dtype, graph.nodes[buffer].dtype, number)
     shape = _shape_of(graph, view)
     if graph.shapes[value] != shape:
-        stored = shown_shape(_shape_of(graph, value))
-        raise AstError("shape", f"a value of shape {stored} is stored through a view of {shown_shape(shape)}", number)
+        stored = quote_shape(_shape_of(graph, value))
+        raise AstError("shape", f"a value of shape {stored} is stored through a view of {quote_shape(shape)}", number)
     return shape
 
 
@@ -150,8 +149,8 @@ def _elementwise_shape(node: Node, graph: Graph, number: int) -> Shape:
     first = _shape_of(graph, node.src[0])
     for source in node.src[1:]:
         if graph.shapes[source] != first:
-            other = shown_shape(_shape_of(graph, source))
-            raise AstError("shape", f"{node.op} has sources of shapes {shown_shape(first)} and {other}", number)
+            other = quote_shape(_shape_of(graph, source))
+            raise AstError("shape", f"{node.op} has sources of shapes {quote_shape(first)} and {other}", number)
     _check_elementwise_dtypes(node, [graph.nodes[source].dtype for source in node.src], number)
     return first
 
@@ -181,8 +180,3 @@ def _check_elementwise_dtypes(node: Node, sources: list[DType | None], number: i
     allowed = COMPUTES_WITH.get(op)
     if allowed is not None and computed not in allowed[0]:
         raise AstError("dtype", f"{op} computes with {allowed[1]}, not {computed}", number)
-
-
-def shown_shape(shape: tuple[Index, ...]) -> str:
-    """A shape as a message shows it."""
-    return f"({', '.join(quote(size) if isinstance(size, int) else quote(str(size))[1:-1] for size in shape)})"

@@ -50,9 +50,7 @@ def _locate(views: Views, coordinates: tuple[Index, ...], masks_known: bool) -> 
     return Location(position, validity)
 
 
-def _apply_mask(
-    view: View, coordinates: tuple[Index, ...], validity: Validity
-) -> tuple[tuple[Index, ...], Validity]:
+def _apply_mask(view: View, coordinates: tuple[Index, ...], validity: Validity) -> tuple[tuple[Index, ...], Validity]:
     if view.mask is None:
         return coordinates, validity
     inside = []

@@ -21,7 +21,7 @@ from kernels.ops import Ops
 from kernels.proof import Prover
 from kernels.quote import quote
 from kernels.reach import Range, check_views, needed_elements
-from kernels.sizes import SizeReader
+from kernels.sizes import DocumentSizes
 from kernels.verify import check_node
 from kernels.wire_args import ArgReader, arg_to_wire, fields_of, list_of, variables_from_wire
 
@@ -87,9 +87,8 @@ class _DocumentReader:
     def __init__(self, declared: dict[str, VariableArg], limits: Limits) -> None:
         self.declared = declared
         self.limits = limits
-        self.prover = Prover(limits.proof_steps)
         variables = {v.name: Var(v.name, v.min, v.max) for v in declared.values()}
-        self.sizes = SizeReader(variables, limits, self.prover)
+        self.sizes = DocumentSizes(variables, limits, Prover(limits.proof_steps))
         self.args = ArgReader(self.sizes, declared, limits)
         self.graph = Graph()
         self.places: list[int] = []  # of each node of the document in the graph
@@ -142,9 +141,9 @@ class _DocumentReader:
         needed: Index = 0
         if node.op is Ops.VIEW:
             assert isinstance(node.arg, tuple)
-            reached = check_views(node.arg, self.limits, self.prover, number)
+            reached = check_views(node.arg, self.sizes, number)
         elif node.op is Ops.LOAD or node.op is Ops.STORE:
-            needed = needed_elements(graph.reached[node.src[1]], self.prover, number)
+            needed = needed_elements(graph.reached[node.src[1]], self.sizes, number)
         return graph.add(node, shape, number, reached, needed)
 
     def _finish(self) -> Ast:
@@ -155,7 +154,7 @@ class _DocumentReader:
         check_axes(graph, order, self.limits)
         nodes = renumbered(graph.nodes, order)
         variables = used_variables(nodes, self.declared) if self.declared else ()
-        needed = needed_by_slot(graph, order, buffers, bool(variables))
+        needed = needed_by_slot(graph, order, buffers, bool(variables), self.sizes)
         unproven = any(upper(elements) > buffer.size for elements, buffer in zip(needed, buffers, strict=True))
         shapes = tuple([graph.shapes[number] for number in order])
         return Ast(nodes, shapes, variables, tuple(needed), unproven)

@@ -14,7 +14,7 @@ from kernels.limits import Limits
 from kernels.ops import REDUCTIONS, Ops
 from kernels.quote import quote
 from kernels.reach import plain_view
-from kernels.sizes import SizeReader, size_to_wire
+from kernels.sizes import DocumentSizes, size_to_wire
 
 #: Integers beyond this are strings on the wire: many JSON readers keep numbers as doubles.
 EXACT_INTEGER = 2**53
@@ -113,7 +113,7 @@ def _buffer_from_wire(value: object, limits: Limits, node: int) -> BufferArg:
 # ---- views -----------------------------------------------------------------------------------------------------------
 
 
-def _views_from_wire(value: object, sizes: SizeReader, limits: Limits, node: int) -> Views:
+def _views_from_wire(value: object, sizes: DocumentSizes, limits: Limits, node: int) -> Views:
     views = list_of(fields_of(value, _VIEWS_FIELDS, "VIEW's arg", node)["views"], "views", node)
     if not views:
         raise AstError("view", "a VIEW needs at least one view", node)
@@ -122,7 +122,7 @@ def _views_from_wire(value: object, sizes: SizeReader, limits: Limits, node: int
     return tuple([_view_from_wire(view, sizes, limits, node) for view in views])
 
 
-def _view_from_wire(value: object, sizes: SizeReader, limits: Limits, node: int) -> View:
+def _view_from_wire(value: object, sizes: DocumentSizes, limits: Limits, node: int) -> View:
     fields = fields_of(value, _VIEW_FIELDS, "a view", node)
     shape, strides, mask = fields["shape"], fields["strides"], fields["mask"]
     if type(shape) is not list or type(strides) is not list:
@@ -142,7 +142,7 @@ def _view_from_wire(value: object, sizes: SizeReader, limits: Limits, node: int)
     )
 
 
-def _mask_from_wire(value: object, axes: int, sizes: SizeReader, node: int) -> tuple[tuple[Index, Index], ...]:
+def _mask_from_wire(value: object, axes: int, sizes: DocumentSizes, node: int) -> tuple[tuple[Index, Index], ...]:
     mask = list_of(value, "a mask", node)
     if len(mask) != axes:
         raise AstError("view", f"a mask of {len(mask)} pairs for {axes} axes", node)
@@ -235,7 +235,7 @@ def _reduce_from_wire(value: object, limits: Limits, node: int) -> ReduceArg:
 class ArgReader:
     """Reads the args of one document's nodes."""
 
-    def __init__(self, sizes: SizeReader, declared: Mapping[str, VariableArg], limits: Limits) -> None:
+    def __init__(self, sizes: DocumentSizes, declared: Mapping[str, VariableArg], limits: Limits) -> None:
         self.sizes = sizes
         self.declared = declared
         self.limits = limits

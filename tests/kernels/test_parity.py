@@ -10,7 +10,7 @@ from tests.parity.walks import RARE_TARGETS, TARGETS, new_pair, run_sweeps, run_
 
 SEED = 20_000
 SHARDS = 6
-WALKS_EACH = 90
+WALKS_EACH = 150
 # Every stored kernel that some tensor core takes is in one of these groups of names.
 CONTRACTIONS = ("gemm/", "attention/", "gpt_train/", "matmul/", "conv/", "dynamic/")
 

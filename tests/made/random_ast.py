@@ -70,7 +70,8 @@ class Grower:
             for name in ("i", "j")[: rng.choice((1, 1, 2))]:
                 variable = self.build.variable(name, rng.randint(1, 3), rng.randint(4, 64))
                 sizes[rng.randrange(count)] = rng.choice((variable, variable, variable, variable + 1, variable * 2))
-        return tuple(sizes)
+        largest = math.prod(size if isinstance(size, int) else int(size.vmax) for size in sizes)
+        return tuple(sizes) if largest <= MOST_ELEMENTS else self.sizes(most)
 
     def value(self, shape: Shape, dtype: str, depth: int) -> Value:
         known = [value for value in self.values if value.shape == shape and value.dtype == dtype]

@@ -68,7 +68,7 @@ def test_step_allows_only_the_listed_refusals() -> None:
     pair = stored_pair("gemm/01", "opencl", Report())
     assert pair is not None
     report = Report()
-    for opt in (("NOLOCALS", 0, 3), ("UNROLL", -1, 2)):
+    for opt in (("NOLOCALS", 0, 2), ("UNROLL", -1, 2)):
         assert step(pair, opt, report) is pair
     assert sorted(report.intended) == ["NOLOCALS with an axis or arg", "negative axis or arg"]
     assert not report.differences

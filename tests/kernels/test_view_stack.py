@@ -1,0 +1,302 @@
+"""A stack of views is one position and one validity: against brute force on every element, strides against the oracle."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad.shape.shapetracker import ShapeTracker
+
+from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Mod, Var, bounds, single
+from kernels.ir import View, Views
+from kernels.view_stack import Location, known_strides, locate, merged_view, unravel
+from tests.kernels.expressions import meaning
+from tests.made.random_views import random_tracker, stack_of
+from tests.made.reduces import skewed
+from tests.made.views import negative_stride
+from tests.oracle import document_to_uop
+from tests.parity.subjects import stored
+
+SEED = 7
+
+
+def views_of(tracker: ShapeTracker) -> Views:
+    """The stack of a tracker whose sizes are all integers."""
+    return tuple(View(view.shape, view.strides, view.offset, view.mask) for view in tracker.views)
+
+
+def axes_of(views: Views) -> tuple[Axis, ...]:
+    return tuple(Axis(number, size) for number, size in enumerate(views[-1].shape))
+
+
+def located(views: Views) -> Location:
+    """The location over the last view's axes, those of size 1 being at 0."""
+    return locate(views, tuple(0 if axis.size == 1 else single(axis) for axis in axes_of(views)))
+
+
+def every_point(views: Views, variables: Mapping[Atom, int]) -> dict[Atom, Any]:
+    """Every element of the last view: a flat array for each axis, besides the variables' values."""
+    sizes = tuple(meaning(size, variables) for size in views[-1].shape)
+    grid = np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1)
+    return {**variables, **{axis: grid[i] for i, axis in enumerate(axes_of(views))}}
+
+
+def brute_force(views: Views, points: Mapping[Atom, Any]) -> tuple[Any, Any]:
+    """(position, valid) of every point: one view after the other, unravelled element by element."""
+    coordinates = [points[axis] for axis in axes_of(views)]
+    valid: Any = True
+    for depth, view in enumerate(reversed(views)):
+        if depth > 0:
+            coordinates = []
+            for size in reversed([meaning(size, points) for size in view.shape]):
+                coordinates.insert(0, position % size)
+                position = position // size
+        position = np.zeros_like(coordinates[0]) if coordinates else np.zeros(1, dtype=np.int64)
+        position = position + meaning(view.offset, points)
+        for coordinate, stride in zip(coordinates, view.strides, strict=True):
+            position = position + coordinate * meaning(stride, points)
+        for coordinate, (low, high) in zip(coordinates, view.mask or (), strict=False):
+            valid = valid & (meaning(low, points) <= coordinate) & (coordinate < meaning(high, points))
+    return position, valid
+
+
+def assert_exact(views: Views, variables: Mapping[Atom, int]) -> None:
+    """The location is valid where brute force is, and at the same position there."""
+    points = every_point(views, variables)
+    position, valid = brute_force(views, points)
+    location = located(views)
+    found_valid: Any = location.validity.possible
+    for condition in location.validity.conditions:
+        value = meaning(condition.expr, points)
+        found_valid = found_valid & (condition.lo is None or value >= condition.lo)
+        found_valid = found_valid & (condition.hi is None or value <= condition.hi)
+    assert np.array_equal(np.broadcast_to(found_valid, position.shape), np.broadcast_to(valid, position.shape)), views
+    same = meaning(location.position, points) == position
+    assert np.all(same | ~np.broadcast_to(valid, position.shape)), views
+
+
+# ---- against brute force ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("masked", [False, True])
+def test_locate_is_exact_on_every_element_of_random_stacks(count: int, masked: bool) -> None:
+    rng = random.Random(f"{SEED}/{count}/{masked}")
+    for _ in range(40):
+        _, tracker = stack_of(rng, count, masked)
+        assert_exact(views_of(tracker), {})
+
+
+def test_locate_is_exact_on_random_stacks_that_were_not_simplified() -> None:
+    rng = random.Random(SEED)
+    depths: Counter[int] = Counter()
+    for _ in range(150):
+        shape = tuple(rng.choice((1, 2, 3, 4, 5, 6, 8, 12)) for _ in range(rng.randint(1, 4)))
+        _, tracker = random_tracker(rng, shape)
+        depths[len(tracker.views)] += 1
+        assert_exact(views_of(tracker), {})
+    assert sum(depths[depth] for depth in depths if depth > 1) > 20
+
+
+def dynamic_stacks() -> list[tuple[str, Views, tuple[Var, ...]]]:
+    n, m = Var("n", 1, 6), Var("m", 0, 5)
+    size, start = single(n), single(m)
+    plain = View((size, 4), (4, 1))
+    return [
+        ("rows", (plain,), (n,)),
+        ("offset", (View((3, 4), (4, 1), start * 4),), (m,)),
+        ("masked to n", (View((6, 4), (4, 1), 0, ((0, size), (0, 4))),), (n,)),
+        ("masked from m", (View((6, 4), (4, 1), start * -4, ((start, 6), (0, 4))),), (m,)),
+        ("flat", (plain, View((4 * size,), (1,))), (n,)),
+        ("transposed, then flat", (View((4, size), (1, 4)), View((4 * size,), (1,))), (n,)),
+        ("flat in rows of n", (View((4, size), (1, 4)), View((2, 2 * size), (2 * size, 1))), (n,)),
+        ("masked, then flat", (View((6, 4), (4, 1), 0, ((0, size), (0, 4))), View((3, 8), (8, 1))), (n,)),
+        ("masked rows of n", (View((5, size), (size, 1), 0, ((1, 4), (0, size))), View((5 * size,), (1,))), (n,)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "views", "variables"), dynamic_stacks())
+def test_locate_is_exact_at_every_value_of_the_variables(name: str, views: Views, variables: tuple[Var, ...]) -> None:
+    for value in range(variables[0].lo, variables[0].hi + 1):
+        assert_exact(views, {variables[0]: value})
+
+
+def test_locate_is_exact_on_every_small_view_of_the_corpus() -> None:
+    stacks = {stack for document in stored("corpus").values() for stack in stacks_in(document)}
+    multi = 0
+    for tracker in stacks:
+        if math.prod(tracker.shape) <= 30_000:
+            multi += len(tracker.views) > 1
+            assert_exact(views_of(tracker), {})
+    assert multi > 25
+
+
+def stacks_in(document: Any) -> list[ShapeTracker]:
+    """The different stacks of a document, those with variables left out."""
+    if "vars" in document:
+        return []
+    return [uop.arg for uop in document_to_uop(document).toposort if uop.op.name == "VIEW"]
+
+
+# ---- right values, written down --------------------------------------------------------------------------------------
+
+
+def i(number: int, size: int) -> Expr:
+    return single(Axis(number, size))
+
+
+def shown(views: Views) -> tuple[str, list[str]]:
+    location = located(views)
+    return str(location.position), [str(condition) for condition in location.validity.conditions]
+
+
+@pytest.mark.parametrize(
+    ("views", "position", "conditions"),
+    [
+        ((View((4, 6), (6, 1)),), "i0*6+i1", []),
+        ((View((4, 6), (-6, 1), 18),), "i0*-6+i1+18", []),
+        ((View((4, 1), (1, 9)),), "i0", []),
+        ((View((), (), 5),), "5", []),
+        ((View((4, 6), (6, 1), -1, ((0, 4), (1, 5))),), "i0*6+i1-1", ["1 <= i1 <= 4"]),
+        # A mask that masks nothing says nothing.
+        ((View((4, 6), (6, 1), 0, ((0, 4), (0, 6))),), "i0*6+i1", []),
+        # A transposed matrix seen flat cannot be said without division, seen as it was it can.
+        ((View((4, 6), (1, 4)), View((24,), (1,))), "(i0)//6+(i0)%6*4", []),
+        ((View((4, 6), (1, 4)), View((2, 2, 6), (12, 6, 1))), "i0*2+i1+i2*4", []),
+        # Rows 0 to 4 of (6, 4), seen as (3, 8) (fault case A8): the flat position is below 20.
+        ((View((6, 4), (4, 1), 0, ((0, 5), (0, 4))), View((3, 8), (8, 1))), "i0*8+i1", ["i0*8+i1 <= 19"]),
+        # Below a mask its range is known: the window never leaves the first 4 rows, so there is no remainder.
+        ((View((4,), (1,)), View((8,), (1,), 0, ((0, 4),))), "i0", ["i0 <= 3"]),
+    ],
+)  # fmt: skip
+def test_locate_gives_a_plain_position_and_condition(views: Views, position: str, conditions: list[str]) -> None:
+    assert shown(views) == (position, conditions)
+
+
+def test_locate_follows_a_negative_stride_under_a_mask() -> None:
+    # Fault case A12: 16, 13, 10, 7, 4, 1, 0, 0 from x = 1..16.
+    document = negative_stride()
+    tracker = next(t for t in stacks_in(document) if any(v.mask is not None for v in t.views))
+    location = located(views_of(tracker))
+    assert str(location.position) == "i0*-3+15"
+    assert [str(condition) for condition in location.validity.conditions] == ["i0 <= 5"]
+
+
+def test_locate_knows_that_an_empty_mask_is_never_valid() -> None:
+    assert not located((View((4,), (1,), 0, ((2, 2),)),)).validity.possible
+    # The masks of two views exclude each other.
+    below, above = View((8,), (1,), 0, ((0, 4),)), View((4,), (1,), 4)
+    assert not located((below, above)).validity.possible
+
+
+def test_locate_is_exact_on_a_skewed_triangle() -> None:
+    for size in (2, 3, 8, 17):
+        assert_exact(views_of(skewed(ShapeTracker.from_shape((size,)))), {})
+
+
+@pytest.mark.parametrize(
+    ("position", "shape", "coordinates"),
+    [
+        (23, (2, 3, 4), (1, 2, 3)),
+        (0, (5,), (0,)),
+        (i(0, 24), (24,), (i(0, 24),)),
+        (i(0, 24), (4, 6), (single(FloorDiv(i(0, 24), 6)), single(Mod(i(0, 24), 6)))),
+        (i(0, 4) * 6 + i(1, 6), (4, 6), (i(0, 4), i(1, 6))),
+        (i(0, 4) * 6 + i(1, 6), (2, 12), (single(FloorDiv(i(0, 4), 2)), single(Mod(i(0, 4), 2)) * 6 + i(1, 6))),
+        (0, (), ()),
+    ],
+)
+def test_unravel_gives_row_major_coordinates(
+    position: Index, shape: tuple[int, ...], coordinates: tuple[Index, ...]
+) -> None:
+    assert unravel(position, shape) == coordinates
+
+
+@pytest.mark.parametrize(
+    ("view", "merged"),
+    [
+        (View((4, 6), (6, 1)), View((24,), (1,))),
+        (View((4, 6, 2), (12, 2, 1)), View((48,), (1,))),
+        (View((4, 6), (1, 4)), View((4, 6), (1, 4))),
+        (View((4, 6), (0, 0)), View((24,), (0,))),
+        (View((4, 1, 6), (6, 99, 1)), View((24,), (1,))),
+        (View((4, 6), (6, 1), 3, ((1, 4), (0, 6))), View((4, 6), (6, 1), 3, ((1, 4), (0, 6)))),
+        (View((2, 4, 6), (24, 6, 1), 0, ((1, 2), (0, 4), (0, 6))), View((2, 24), (24, 1), 0, ((1, 2), (0, 24)))),
+        (View((1, 6), (0, 1), 0, ((0, 0), (0, 6))), View((1, 6), (0, 1), 0, ((0, 0), (0, 6)))),
+    ],
+)
+def test_merged_view_joins_neighbours_that_are_adjacent(view: View, merged: View) -> None:
+    assert merged_view(view) == merged
+
+
+@pytest.mark.parametrize(
+    ("views", "strides"),
+    [
+        ((View((4, 6), (6, 1)),), (6, 1)),
+        ((View((4, 6), (0, -1), 5),), (0, -1)),
+        ((View((4, 1, 6), (6, 3, 1)),), (6, 0, 1)),
+        # Masked: no stride. The other axis keeps its own.
+        ((View((4, 6), (6, 1), 0, ((0, 4), (1, 5))),), (6, None)),
+        # Entangled in a division or a remainder: none.
+        ((View((4, 6), (1, 4)), View((24,), (1,))), (None,)),
+        ((View((4, 6), (1, 4)), View((3, 24), (0, 1))), (0, None)),
+        ((View((4, 6), (1, 4)), View((2, 2, 6), (12, 6, 1))), (2, 1, 4)),
+        # Rows seen as columns under a mask: both axes decide what is valid.
+        ((View((6, 4), (4, 1), 0, ((0, 5), (0, 4))), View((3, 8), (8, 1))), (None, None)),
+    ],
+)
+def test_known_strides_are_those_of_the_simplified_position(views: Views, strides: tuple[int | None, ...]) -> None:
+    assert known_strides(located(views), tuple(range(len(strides)))) == strides
+
+
+def test_known_stride_can_be_a_variable() -> None:
+    n = single(Var("n", 1, 9))
+    views = (View((4, n, 6), (n * 6, 6, 1)),)
+    assert known_strides(located(views), (0, 1, 2)) == (6 * n, 6, 1)
+
+
+# ---- strides against the oracle --------------------------------------------------------------------------------------
+
+
+def kind_of_difference(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> str:
+    """`weaker`: some stride is not known here; `stronger`: there; `other`: two different numbers."""
+    pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    if any(a is not None and b is not None for a, b in pairs):
+        return "other"
+    if not pairs:
+        return "same"
+    kinds = {"weaker" if a is None else "stronger" for a, b in pairs}
+    return " and ".join(sorted(kinds))
+
+
+def compared(trackers: list[ShapeTracker]) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for tracker in trackers:
+        views = views_of(tracker)
+        ours = known_strides(located(views), tuple(range(len(tracker.shape))))
+        kinds[kind_of_difference(ours, tracker.real_strides())] += 1
+    return kinds
+
+
+def test_known_strides_are_the_oracles_on_single_views() -> None:
+    rng = random.Random(SEED)
+    trackers = [stack_of(rng, 1, masked)[1] for masked in (False, True) for _ in range(150)]
+    assert compared(trackers) == {"same": 300}
+
+
+def test_known_strides_are_the_oracles_on_the_corpus() -> None:
+    stacks = {stack for document in stored("corpus").values() for stack in stacks_in(document)}
+    assert compared(list(stacks)) == {"same": len(stacks)}
+
+
+def test_known_strides_are_nearly_always_the_oracles_on_random_stacks() -> None:
+    rng = random.Random(SEED)
+    trackers = [stack_of(rng, count, masked)[1] for count in (2, 3, 4) for masked in (False, True) for _ in range(50)]
+    kinds = compared(trackers)
+    assert kinds["other"] == 0, kinds
+    assert sum(kinds.values()) - kinds["same"] <= 0.03 * len(trackers), kinds
