@@ -4,7 +4,7 @@ The form is one canonical JSON text (ASCII, no spaces, sorted fields), put toget
 
     {"format":"kernel-ast/1","nodes":[[op,sources,dtype,arg],...],"variables":[[min,max],...]}
 
-Float constants are rounded to their dtype and written exactly, as hexadecimal. Variables are numbers, in order of
+Constants are as their dtype holds them; floats are written exactly, as hexadecimal. Variables are numbers, in order of
 appearance. A size is an integer or `["+",constant,[coefficient,factor,...],...]` with its terms sorted; a factor is a
 variable `"v0"` or `[op,size,size]`. Nodes that became equal are one: the order is the post-order of the merged graph.
 """
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations, product
 
-from kernels.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
+from kernels.constants import constant_in
 from kernels.errors import AstError
 from kernels.graph_rules import symbolic_sizes
 from kernels.index import Atom, Expr, FloorDiv, Index, Max, Mod, Var, single, variables_in
@@ -26,11 +25,6 @@ from kernels.wire import FORMAT
 
 #: How many ways of numbering variables that nothing tells apart are compared.
 MAX_NUMBERINGS = 720
-
-_BFLOAT16_BITS = 8  # of the significand, the leading one included
-_BFLOAT16_LEAST_EXPONENT = -125  # of the least normal number, as math.frexp counts
-_BFLOAT16_INFINITE = 2.0**128
-_PACKED = {FLOAT32.name: struct.Struct("<f"), FLOAT16.name: struct.Struct("<e")}
 
 
 def ast_key(ast: Ast) -> str:
@@ -78,10 +72,14 @@ def _arg_text(node: Node, numbering: _Numbering) -> str:
         return f'["{arg.op.value}",[{",".join(map(str, arg.axes))}]]'
     if isinstance(arg, VariableArg):
         return str(numbering[arg.name])
-    if isinstance(arg, float):
-        assert node.dtype is not None
-        return f'"{_exact_text(rounded(arg, node.dtype))}"'
-    return ("true" if arg else "false") if isinstance(arg, bool) else str(arg)
+    assert node.dtype is not None
+    return _constant_text(constant_in(arg, node.dtype))
+
+
+def _constant_text(value: int | float | bool) -> str:
+    if isinstance(value, float):
+        return f'"{value.hex()}"'
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _view_text(view: View, numbering: _Numbering) -> str:
@@ -120,36 +118,6 @@ def _atom_text(atom: Atom, name: Callable[[Var], str]) -> str:
     assert isinstance(atom, FloorDiv | Mod)
     op = "//" if isinstance(atom, FloorDiv) else "%"
     return f'["{op}",{_sum_text(atom.numerator, name)},{_sum_text(atom.denominator, name)}]'
-
-
-# ---- float constants -------------------------------------------------------------------------------------------------
-
-
-def rounded(value: float, dtype: DType) -> float:
-    """`value` rounded to the nearest number of `dtype`, ties to even; beyond the greatest, an infinity."""
-    if value == 0 or not math.isfinite(value):
-        return value
-    packed = _PACKED.get(dtype.name)
-    if packed is None:
-        return _rounded_to_bfloat16(value) if dtype is BFLOAT16 else value
-    try:
-        result: float = packed.unpack(packed.pack(value))[0]
-        return result
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
-def _rounded_to_bfloat16(value: float) -> float:
-    exponent = max(math.frexp(value)[1], _BFLOAT16_LEAST_EXPONENT)
-    unit = 2.0 ** (exponent - _BFLOAT16_BITS)
-    result = math.copysign(round(value / unit) * unit, value) if exponent <= 128 else math.inf
-    return result if abs(result) < _BFLOAT16_INFINITE else math.copysign(math.inf, value)
-
-
-def _exact_text(value: float) -> str:
-    if math.isfinite(value):
-        return value.hex()
-    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 # ---- the numbers of variables ----------------------------------------------------------------------------------------

@@ -58,3 +58,17 @@ class ViewError(KernelsError):
     """A movement operation does not fit the view it is asked of."""
 
     code: ClassVar[str] = "invalid_movement"
+
+
+class ProgramError(KernelsError):
+    """No program can be made of a kernel for its target. `limit` names which of the target's limits is in the way."""
+
+    code: ClassVar[str] = "over_device_limit"
+
+    def __init__(self, limit: str, message: str) -> None:
+        self.limit = limit
+        self.message = message
+        super().__init__(limit, message)
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.limit}]"

@@ -9,9 +9,11 @@ from kernels import apply, colours, heuristic, tensor_core_search
 from kernels.heuristic import DEFAULT_SETTINGS, HeuristicSettings
 from kernels.index import Index
 from kernels.ir import Ast
+from kernels.lowering.lower import lower
 from kernels.nest import Nest, build_nest
 from kernels.ops import Ops
 from kernels.opt import Opt
+from kernels.program import Program
 from kernels.state import KernelState
 from kernels.target import Target
 
@@ -107,6 +109,10 @@ class Kernel:
         stores = sum(node.op is Ops.STORE for node in self.ast.nodes)
         kind = ("r" if self.nest.reduces else "E") + (str(stores) if stores > 1 else "")
         return "_".join((kind, *(re.sub(r"\W", "_", str(size)) for size in self.full_shape)))
+
+    def to_program(self) -> Program:
+        """The program of the kernel as it is. Raises ProgramError where a limit of the target is in the way."""
+        return lower(self.state, self.nest, self.target, self.name)
 
     def apply_tensor_cores(
         self,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Limits:
     """Upper bounds, all inclusive. What exceeds one is refused with the rule `limit`.
 
-    The `size_*` ones hold for a size's canonical form too, so that no product of sums explodes.
+    The `size_*` ones hold for a size as it is sent and for its canonical form, so that no product of sums explodes.
     """
 
     nodes: int = 4096
@@ -20,8 +20,8 @@ class Limits:
     integer: int = 2**63 - 1  # the magnitude of a stride, an offset, or a size expression's bounds
     size_nodes: int = 128  # integers, names and operators of one size
     size_depth: int = 32  # operators within operators
-    size_divisions: int = 16  # `//`, `%` and `max` in one size
-    size_work: int = 200_000  # nodes times (1 + divisions)^2 of all that sizes are worked out from
+    size_divisions: int = 16  # `//`, `%` and `max` in the canonical form of one size
+    size_work: int = 300_000  # nodes times (1 + divisions)^2 of all that sizes are worked out from
     proof_steps: int = 4096  # evaluations of size expressions, in search of a value that breaks a rule
 
 

@@ -16,8 +16,9 @@ from typing import TypeAlias
 from kernels.errors import ViewError
 from kernels.index import Axis, Expr, Index, axes_in, lower, single, upper
 from kernels.index import product as product_of
-from kernels.index_rules import floordiv, maximum
+from kernels.index_rules import floordiv, maximum, split_by_factor
 from kernels.ir import View, Views
+from kernels.quote import quote_shape
 from kernels.raw_view import contiguous_strides
 from kernels.reach import plain_view
 from kernels.validity import Condition, Validity
@@ -45,7 +46,9 @@ def reshape(views: Views, shape: Sequence[Index]) -> Views:
     _check_sizes(shape)
     old, new = product_of(views[-1].shape), product_of(tuple(shape))
     if old != new:
-        raise ViewError(f"{old} elements of shape {_shown(views[-1].shape)} do not fit the shape {_shown(shape)}")
+        raise ViewError(
+            f"{old} elements of shape {quote_shape(views[-1].shape)} do not fit the shape {quote_shape(shape)}"
+        )
     if tuple(shape) == views[-1].shape:
         return views
     return _merged((*views, _row_major(shape)))
@@ -55,7 +58,7 @@ def permute(views: Views, order: Sequence[int]) -> Views:
     """The axes in another order: axis i of the result is axis order[i]."""
     last = views[-1]
     if sorted(order) != list(range(len(last.shape))):
-        raise ViewError(f"{tuple(order)} is no order of the {len(last.shape)} axes {_shown(last.shape)}")
+        raise ViewError(f"{tuple(order)} is no order of the {len(last.shape)} axes {quote_shape(last.shape)}")
     mask = None if last.mask is None else tuple(last.mask[i] for i in order)
     shape, strides = (tuple(values[i] for i in order) for values in (last.shape, last.strides))
     return _with_last(views, View(shape, strides, last.offset, mask))
@@ -234,7 +237,7 @@ def _linear(position: Index, axes: tuple[Axis, ...]) -> tuple[tuple[Index, ...],
 def _box(validity: Validity, axes: tuple[Axis, ...]) -> Mask | None:
     """One pair [from, to) per axis that says the same, or None where a condition concerns several axes."""
     mask: list[tuple[Index, Index]] = [(0, axis.size) for axis in axes]
-    for condition in validity.conditions:
+    for condition in (part for whole in validity.conditions for part in _digits(whole)):
         numbers = axes_in(condition.expr)
         found = _axis_bounds(condition, axes[min(numbers)]) if len(numbers) == 1 else None
         if found is None:
@@ -242,6 +245,23 @@ def _box(validity: Validity, axes: tuple[Axis, ...]) -> Mask | None:
         start, end = mask[min(numbers)]
         mask[min(numbers)] = (maximum(start, found[0]), minimum(end, found[1]))
     return tuple(mask)
+
+
+def _digits(condition: Condition) -> list[Condition]:
+    """The condition in parts that say the same together, where it picks one value of its higher digits.
+
+    3 <= 4a + 2b + c <= 3 is a = 0, b = 1 and c = 1, if b and c are less than 2.
+    """
+    expr = condition.expr
+    lo = expr.lo if condition.lo is None else condition.lo
+    hi = expr.hi if condition.hi is None else condition.hi
+    for factor in sorted({c for _, c in expr.terms if c > 1}, reverse=True):
+        high, low = split_by_factor(expr, factor)
+        if lower(low) >= 0 and upper(low) < factor and lo // factor == hi // factor:
+            first, rest = lo // factor, (lo % factor, hi % factor)
+            picked = [Condition(high, first, first)] if isinstance(high, Expr) else []
+            return picked + (_digits(Condition(low, *rest)) if isinstance(low, Expr) else [])
+    return [condition]
 
 
 def _axis_bounds(condition: Condition, axis: Axis) -> tuple[Index, Index] | None:
@@ -286,13 +306,9 @@ def _check_sizes(shape: Sequence[Index]) -> None:
 
 def _check_count(view: View, values: Sequence[object], what: str) -> None:
     if len(values) != len(view.shape):
-        raise ViewError(f"{len(values)} {what} for the {len(view.shape)} axes {_shown(view.shape)}")
+        raise ViewError(f"{len(values)} {what} for the {len(view.shape)} axes {quote_shape(view.shape)}")
 
 
 def _check_axis(view: View, axis: int) -> None:
     if not 0 <= axis < len(view.shape):
-        raise ViewError(f"there is no axis {axis} in {_shown(view.shape)}")
-
-
-def _shown(shape: Sequence[Index]) -> str:
-    return f"({', '.join(map(str, shape))})"
+        raise ViewError(f"there is no axis {axis} in {quote_shape(view.shape)}")

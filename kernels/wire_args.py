@@ -18,6 +18,8 @@ from kernels.sizes import DocumentSizes, size_to_wire
 
 #: Integers beyond this are strings on the wire: many JSON readers keep numbers as doubles.
 EXACT_INTEGER = 2**53
+#: Of integer constants, whatever their dtype.
+INTEGER_RANGE = (-(2**63), 2**64 - 1)
 VARIABLE_NAME = "[A-Za-z_][A-Za-z0-9_]{0,63}"
 VARIABLE_RANGE = (-(2**31), 2**31 - 1)
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -191,16 +193,15 @@ def _float_from_wire(value: object, dtype: DType, node: int) -> float:
 
 
 def _int_from_wire(value: object, dtype: DType, node: int) -> int:
+    """An integer as it was sent. It wraps in its dtype where it is used: tinygrad writes -1 for the greatest uint32."""
     if type(value) is int and -EXACT_INTEGER <= value <= EXACT_INTEGER:
-        number = value
-    elif type(value) is str and _LONG_INTEGER.fullmatch(value) and abs(int(value)) > EXACT_INTEGER:
+        return value
+    if type(value) is str and _LONG_INTEGER.fullmatch(value):
         number = int(value)
-    else:
-        expected = f"an integer, as a string if it is beyond {EXACT_INTEGER}"
-        raise AstError("number", f"a {dtype} constant is {expected}, not {quote(value)}", node)
-    if not dtype.min <= number <= dtype.max:
-        raise AstError("number", f"{number} is not in the range of {dtype}", node)
-    return number
+        if abs(number) > EXACT_INTEGER and INTEGER_RANGE[0] <= number <= INTEGER_RANGE[1]:
+            return number
+    expected = f"an integer of 64 bits, as a string if it is beyond {EXACT_INTEGER}"
+    raise AstError("number", f"a {dtype} constant is {expected}, not {quote(value)}", node)
 
 
 def _constant_to_wire(value: int | float | bool) -> object:

@@ -166,7 +166,7 @@ def test_reach_is_an_expression_of_the_variables() -> None:
 def test_a_reach_beyond_the_declared_size_is_flagged_not_refused(size: int, unproven: bool) -> None:
     ast = parse_ast(loaded(view(["i", 16]), size=size, i=(1, 128)))
     assert ast.size_unproven is unproven
-    assert [upper for upper in (at_values(r, i=128) for r in ast.reaches)] == [2048, 2048]
+    assert [at_values(needed, i=128) for needed in ast.reaches] == [2048, 2048]
 
 
 def test_positions_that_may_be_below_0_are_refused_whatever_the_size() -> None:

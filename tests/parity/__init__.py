@@ -6,6 +6,7 @@
     walks       random walks of Opts, both sides in step
     heuristic   the heuristic's Opts of both sides
     report      counts and differences
+    known       the kinds of difference that are known, with their reasons
 
 `python -m tests.parity` runs it at full length.
 """

@@ -1,4 +1,8 @@
-"""The kernels that parity is tested on, by name: `gemm/01` (corpus), `reduce/arange_16` (made), `random/7` (a seed)."""
+"""The kernels that parity is tested on, by name.
+
+Three sets are stored, `corpus` (`gemm/01`), `made` (`reduce/arange_16`) and `scheduled` (`scheduled/max_pool/0`);
+`random` (`random/7`) has one kernel for every seed.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,36 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.made import MADE_FILE
+from tests.made import MADE_FILE, SCHEDULED_FILE
 from tests.made.build import Document
 from tests.made.random_ast import random_ast
 
-CORPUS_FILE = Path(__file__).parent.parent / "data" / "corpus" / "tinygrad-0.10.2.jsonl"
+STORED = {
+    "corpus": Path(__file__).parent.parent / "data" / "corpus" / "tinygrad-0.10.2.jsonl",
+    "made": MADE_FILE,
+    "scheduled": SCHEDULED_FILE,
+}
+SETS = (*STORED, "random")
 
 
 @functools.cache
 def stored(kind: str) -> Mapping[str, Document]:
-    """The documents of the set `corpus` or `made`, by name."""
-    file = {"corpus": CORPUS_FILE, "made": MADE_FILE}[kind]
-    rows = (json.loads(line) for line in file.read_text().splitlines())
+    """The documents of a stored set, by name."""
+    rows = (json.loads(line) for line in STORED[kind].read_text().splitlines())
     return {row["name"]: row["ast"] for row in rows}
 
 
 def document(name: str) -> Document:
     """The document of that name, of whichever set."""
     if name.startswith("random/"):
-        return random_ast(int(name.removeprefix("random/")))
-    return stored("corpus").get(name) or stored("made")[name]
+        return built(int(name.removeprefix("random/")))
+    return next(stored(kind)[name] for kind in STORED if name in stored(kind))
+
+
+@functools.lru_cache(maxsize=256)
+def built(seed: int) -> Document:
+    """The random document of a seed; the last ones are kept, as they are wanted for one target after the other."""
+    return random_ast(seed)
 
 
 def name_of(kind: str, number: int) -> str:

@@ -11,8 +11,9 @@ import pytest
 
 from tests.oracle import Answer, oracle_renderer, split_target, tc_mode
 from tests.parity import walks
+from tests.parity.known import DYNAMIC_VIEWS, ORACLE_RAISES, PARTIAL_REDUCE, known_kind
 from tests.parity.product import product_shown
-from tests.parity.report import Report
+from tests.parity.report import Difference, Report
 from tests.parity.walks import run_walks, same_n_and_m, step, stored_pair
 
 PRINT_CORE = (
@@ -79,3 +80,19 @@ def test_same_n_and_m_counts_triples_from_the_last() -> None:
     pair = stored_pair("matmul/half_shared_batch", "sm_80", Report())
     assert pair is not None
     assert [same_n_and_m(pair.oracle, axis) for axis in range(5)] == [False, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "oracle", "reason"),
+    [
+        ("accepted here: UNROLL", "gemm/01", "ValueError", ORACLE_RAISES),
+        ("accepted here: UNROLL", "gemm/01", "not divisible", None),
+        ("hand_coded_optimizations", "dynamic/symbolic_mask", "", DYNAMIC_VIEWS),
+        ("refused here: UPCAST", "dynamic/symbolic_mask", "accepted", None),
+        ("hand_coded_optimizations", "dynamic/rows_plus_one", "", None),
+        ("refused here: PADTO", "reduce/shared_and_own_axes", "accepted", PARTIAL_REDUCE),
+        ("refused here: PADTO", "reduce/variance_rows_32x12", "accepted", None),
+    ],
+)
+def test_known_kind_is_told_by_the_kernel(kind: str, name: str, oracle: str, reason: str | None) -> None:
+    assert known_kind(Difference(kind, name, "opencl", (), None, oracle, "")) == reason

@@ -1,0 +1,1 @@
+"""From a kernel's axes to a program: launch, dependences, lanes, loops and values, straight from the axes' roles."""

@@ -1,0 +1,166 @@
+"""Loads and stores: where each lane goes, one vector access for lanes that are neighbours, nothing out of bounds.
+
+A load that is not valid gives 0 and reads nothing; a store that is not valid is not done. Lanes that are consecutive
+elements and valid together are one vector access; lanes that are so in part are put together from shorter ones.
+"""
+
+from __future__ import annotations
+
+from kernels.dtypes import BOOL, DType
+from kernels.index import Index, substitute
+from kernels.ir import BufferArg
+from kernels.lowering.context import Context, Point
+from kernels.lowering.lanes import lane_strides
+from kernels.lowering.scope import Scope
+from kernels.render import opencl
+from kernels.render.value import Value
+from kernels.validity import VALID, Validity
+
+
+class Accesses:
+    """Writes the loads, validities and stores of one kernel."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._strides: dict[int, dict[int, int | None]] = {
+            node: lane_strides(location.position, context.dependence) for node, location in context.locations.items()
+        }
+        self._bases: dict[int, Index] = {}
+
+    def load(self, node: int, point: Point, scope: Scope) -> Value:
+        """The value of LOAD number `node` at `point` of the upcast axes that are not lanes."""
+        context = self.context
+        dtype = context.nest.ast.nodes[node].dtype
+        assert dtype is not None
+        pointer = f"p{self._slot(node)}"
+        if not context.is_vector(node):
+            return self._guarded_load(node, point, pointer, dtype, 1, scope)
+        width = self._run(node)
+        if width == context.lanes.width:
+            return self._guarded_load(node, {**point, **dict.fromkeys(context.lanes.axes, 0)}, pointer, dtype, width, scope)
+        points = context.lane_points(context.lanes.axes)[::width]
+        parts = [self._guarded_load(node, {**point, **lane}, pointer, dtype, width, scope) for lane in points]
+        return opencl.from_lanes(parts)
+
+    def valid(self, node: int, point: Point, scope: Scope) -> Value:
+        """The value of VALID number `node`: whether its view has the element."""
+        context = self.context
+        validity = context.locations[node].validity
+        if not context.is_vector(node):
+            return self._truth(validity, point, scope)
+        lanes = context.lane_points(context.lanes.axes)
+        return opencl.from_lanes([self._truth(validity, {**point, **lane}, scope) for lane in lanes])
+
+    def store(self, node: int, value: Value, point: Point, once: Validity, scope: Scope) -> list[str]:
+        """The statements that store `value` by STORE number `node` at `point`, where `once` holds as well."""
+        context = self.context
+        pointer = f"p{self._slot(node)}"
+        own = tuple(axis for axis in context.lanes.axes if axis in context.dependence.stored[node])
+        if not own:
+            lane = dict.fromkeys(context.lanes.axes, 0)
+            return self._guarded_store(node, opencl.lane_of(value, 0), {**point, **lane}, pointer, once, scope)
+        width = self._run(node) if len(own) == len(context.lanes.axes) else 1
+        if width == context.lanes.width:
+            whole = opencl.widen(value, width)
+            return self._guarded_store(node, whole, {**point, **dict.fromkeys(own, 0)}, pointer, once, scope)
+        lines: list[str] = []
+        for lane, place in enumerate(context.lane_points(context.lanes.axes)):
+            if all(place[axis] == 0 for axis in context.lanes.axes if axis not in own):
+                one = opencl.lane_of(value, lane)
+                lines += self._guarded_store(node, one, {**point, **place}, pointer, once, scope)
+        return lines
+
+    def _slot(self, node: int) -> int:
+        arg = self.context.nest.ast.nodes[self.context.nest.ast.nodes[node].src[0]].arg
+        assert isinstance(arg, BufferArg)
+        return arg.slot
+
+    def _run(self, node: int) -> int:
+        """How many lanes, from the first on, are consecutive elements that are valid together: a power of two."""
+        context, strides = self.context, self._strides[node]
+        masked = context.locations[node].validity.axes
+        width = run = 1
+        for axis in context.lanes.axes:
+            if strides.get(axis, 0) != width or axis in masked:
+                break
+            width *= context.dependence.lanes[axis]
+            if width & (width - 1) == 0:
+                run = width
+        return run
+
+    def _guarded_load(
+        self, node: int, point: Point, pointer: str, dtype: DType, width: int, scope: Scope
+    ) -> Value:
+        validity = self._validity_at(self.context.locations[node].validity, point)
+        zero = opencl.widen(opencl.literal(0, dtype), width) if dtype is not BOOL or width > 1 else opencl.literal(0, dtype)
+        if not validity.possible:
+            return zero
+        index = self._position(node, point, scope)
+        loaded = opencl.load(pointer, index, dtype, width)
+        condition = self.context.integers.condition(validity, scope)
+        if condition is None:
+            return loaded
+        return opencl.select(Value(condition, BOOL), loaded, zero)
+
+    def _guarded_store(
+        self, node: int, value: Value, point: Point, pointer: str, once: Validity, scope: Scope
+    ) -> list[str]:
+        validity = _both(self._validity_at(self.context.locations[node].validity, point), once)
+        if not validity.possible:
+            return []
+        line = opencl.store(pointer, self._position(node, point, scope), value)
+        condition = self.context.integers.condition(validity, scope)
+        return [line] if condition is None else [f"if ({condition}) {line}"]
+
+    def _truth(self, validity: Validity, point: Point, scope: Scope) -> Value:
+        condition = self.context.integers.condition(self._validity_at(validity, point), scope)
+        return Value("true" if condition is None else condition, BOOL, simple=True)
+
+    def _validity_at(self, validity: Validity, point: Point) -> Validity:
+        if not validity.conditions:
+            return validity
+        own = validity.axes
+        moved = {axis: i for axis, i in point.items() if axis in own}
+        return validity.substitute(self.context.at(moved)) if moved else validity
+
+    def _position(self, node: int, point: Point, scope: Scope) -> str:
+        """The text of the position at `point`: a base that all lanes share plus a number where the axes are linear."""
+        context, strides = self.context, self._strides[node]
+        offset = 0
+        entangled: Point = {}
+        for axis, i in point.items():
+            stride = strides.get(axis, 0)
+            if stride is None:
+                entangled[axis] = i
+            else:
+                offset += stride * i
+        if entangled:
+            position = substitute(context.locations[node].position, context.at(point))
+            return context.integers.text(position, scope)
+        base = self._bases.get(node)
+        if base is None:
+            linear = {axis: 0 for axis, stride in strides.items() if stride is not None}
+            base = self._bases[node] = substitute(context.locations[node].position, context.at(linear))
+        return context.integers.text(base + offset, scope)
+
+
+def _both(first: Validity, second: Validity) -> Validity:
+    result = first
+    for condition in second.conditions:
+        result = result.restrict(condition.expr, *_sides(condition.lo, condition.hi, condition.expr.lo, condition.expr.hi))
+    return result
+
+
+def _sides(lo: int | None, hi: int | None, least: int, greatest: int) -> tuple[int, int]:
+    return least if lo is None else lo, greatest if hi is None else hi
+
+
+def first_only(axes: frozenset[int], context: Context) -> Validity:
+    """The condition that the launched axes among `axes` are at 0."""
+    result = VALID
+    for axis in sorted(axes):
+        position = context.launch.positions.get(axis)
+        if position is not None:
+            result = result.restrict(position, 0, 0)
+    return result
+

@@ -1,0 +1,134 @@
+"""Index expressions as C, hoisted to the loops that they depend on, and in 64 bits only where 32 can overflow."""
+
+from __future__ import annotations
+
+from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Max, Mod, Monomial, Var, axes_in, bounds, lower
+from kernels.lowering.scope import Scope
+from kernels.validity import Condition, Validity
+
+_INT_MAX = 2**31 - 1
+
+
+class Integers:
+    """Writes index expressions. `loops`: the ids of the axes that are loops; any other Axis must have been replaced."""
+
+    def __init__(self, loops: frozenset[int]) -> None:
+        self.loops = loops
+        self._count = 0
+
+    def text(self, value: Index, scope: Scope) -> str:
+        """The text of `value` for use in `scope`; sums that do not change in it are variables of outer scopes."""
+        if isinstance(value, int):
+            return str(value)
+        parts: dict[int, tuple[Scope, dict[Monomial, int]]] = {}
+        for monomial, coefficient in value.terms:
+            home = scope.home(self._loops_in(Expr(((monomial, coefficient),), 0)))
+            parts.setdefault(id(home), (home, {}))[1][monomial] = coefficient
+        names = [self._named(Expr(tuple(terms.items()), 0), home) for home, terms in parts.values()]
+        if is_wide(value):
+            names[0] = f"(long){names[0]}"
+        text = "+".join(names)
+        return text if value.constant == 0 else f"{text}{value.constant:+d}"
+
+    def _loops_in(self, value: Index) -> frozenset[int]:
+        return frozenset(axis for axis in axes_in(value) if axis in self.loops)
+
+    def _named(self, value: Expr, home: Scope) -> str:
+        """A variable of `home` that holds `value`, or the text itself where that is a name."""
+        atom = value.atom
+        if isinstance(atom, Axis | Var):
+            return self.atom_text(atom)
+        name = home.sums.get(value.key)
+        if name is None:
+            name = f"a{self._count}"
+            self._count += 1
+            home.lines.append(f"{'long' if is_wide(value) else 'int'} {name} = {self.expression(value)};")
+            home.sums[value.key] = name
+        return name
+
+    def expression(self, value: Index) -> str:
+        """The text of `value` alone, nothing hoisted."""
+        if isinstance(value, int):
+            return str(value) if abs(value) <= _INT_MAX else f"{value}L"
+        wide = is_wide(value)
+        text = ""
+        for monomial, coefficient in value.terms:
+            factors = [self.atom_text(atom) for atom in monomial]
+            if wide:
+                factors[0] = f"(long)({factors[0]})"
+            size = abs(coefficient)
+            if size != 1:
+                factors.append(f"{size}L" if size > _INT_MAX else str(size))
+            sign = "-" if coefficient < 0 else "+" if text else ""
+            text += sign + "*".join(factors)
+        if value.constant:
+            text += f"{value.constant:+d}" + ("L" if abs(value.constant) > _INT_MAX else "")
+        return f"({text})" if len(value.terms) > 1 or value.constant else text
+
+    def atom_text(self, atom: Atom) -> str:
+        """The text of a variable, a loop's counter, or a quotient, remainder or maximum."""
+        if isinstance(atom, Var):
+            return atom.name
+        if isinstance(atom, Axis):
+            return f"r{atom.number}"
+        if isinstance(atom, Max):
+            return f"max({self.expression(atom.first)}, {self.expression(atom.second)})"
+        assert isinstance(atom, FloorDiv | Mod)
+        return self._division(atom)
+
+    def _division(self, atom: FloorDiv | Mod) -> str:
+        """Floor division by C's, which truncates: a numerator that can be negative is raised by a multiple first."""
+        numerator: Index = atom.numerator
+        least, (divisor_lo, _) = lower(numerator), bounds(atom.denominator)
+        raised = max(0, -(least // divisor_lo)) if least < 0 else 0
+        numerator = numerator + atom.denominator * raised
+        denominator = self.expression(atom.denominator)
+        sign = "/" if isinstance(atom, FloorDiv) else "%"
+        text = f"({self.expression(numerator)}{sign}{denominator})"
+        return f"({text}-{raised})" if raised and isinstance(atom, FloorDiv) else text
+
+    def condition(self, validity: Validity, scope: Scope) -> str | None:
+        """A bool that holds where `validity` does: a name in its scope, a literal, or None where it always holds."""
+        if not validity.possible:
+            return "false"
+        if not validity.conditions:
+            return None
+        loops = frozenset().union(*(self._loops_in(condition.expr) for condition in validity.conditions))
+        home = scope.home(loops)
+        key = validity.conditions
+        name = home.conditions.get(key)
+        if name is None:
+            text = " && ".join(self._bounds(condition, home) for condition in validity.conditions)
+            name = f"c{self._count}"
+            self._count += 1
+            home.lines.append(f"bool {name} = {text};")
+            home.conditions[key] = name
+        return name
+
+    def _bounds(self, condition: Condition, scope: Scope) -> str:
+        text = self.text(condition.expr, scope)
+        text = f"({text})" if len(condition.expr.terms) > 1 else text
+        sides = []
+        if condition.lo is not None:
+            sides.append(f"{text} >= {self.expression(condition.lo)}")
+        if condition.hi is not None:
+            sides.append(f"{text} <= {self.expression(condition.hi)}")
+        return " && ".join(sides)
+
+
+def is_wide(value: Index) -> bool:
+    """True where some partial sum or product of `value` can leave 32 bits."""
+    if isinstance(value, int):
+        return abs(value) > _INT_MAX
+    reach = abs(value.constant)
+    for monomial, coefficient in value.terms:
+        size = abs(coefficient)
+        for atom in monomial:
+            size *= max(abs(atom.lo), abs(atom.hi), 1)
+            if isinstance(atom, FloorDiv | Mod) and (is_wide(atom.numerator) or is_wide(atom.denominator)):
+                return True
+            if isinstance(atom, Max) and (is_wide(atom.first) or is_wide(atom.second)):
+                return True
+        reach += size
+    return reach > _INT_MAX
+

@@ -1,0 +1,155 @@
+"""`lower`: a kernel's state to its program."""
+
+from __future__ import annotations
+
+from math import prod
+
+from kernels.dtypes import FLOAT16, FLOAT64
+from kernels.errors import ProgramError
+from kernels.estimate import estimate
+from kernels.index import upper
+from kernels.ir import BufferArg, Node
+from kernels.lowering.accesses import first_only
+from kernels.lowering.context import Context
+from kernels.lowering.dependence import dependence_of
+from kernels.lowering.integers import Integers
+from kernels.lowering.lanes import choose_lanes
+from kernels.lowering.launch import launch_of
+from kernels.lowering.scope import Scope
+from kernels.lowering.values import Values
+from kernels.lowering.widening import widened
+from kernels.nest import Nest
+from kernels.ops import Ops
+from kernels.program import BufferArgument, Program, VariableArgument
+from kernels.render import opencl
+from kernels.state import KernelState
+from kernels.target import Target
+
+#: The most lanes (upcast times unroll) and the most characters of source that a program may have.
+LANES_MAX = 4096
+SOURCE_MAX = 1 << 20
+
+
+def lower(state: KernelState, nest: Nest, target: Target, name: str) -> Program:
+    """The program of `state`. Raises ProgramError where the target's limits, or ours, are in the way."""
+    _check_lanes(state)
+    _check_dtypes(nest, target)
+    shaped = widened(state, nest, target) if target.vector_widths else state
+    dependence = dependence_of(shaped, nest)
+    lanes = choose_lanes(dependence, nest, bool(target.vector_widths))
+    loops = frozenset(dependence.loops)
+    launch = launch_of(shaped, target)
+    context = Context(nest, shaped, target, dependence, lanes, launch, Integers(loops))
+    body = _body(context)
+    if context.shared_bytes > target.shared_max:
+        raise ProgramError(
+            "shared_max", f"{context.shared_bytes} bytes of shared memory, and the target has {target.shared_max}"
+        )
+    args = _arguments(nest)
+    source = _source(name, args, context, body)
+    if len(source) > SOURCE_MAX:
+        raise ProgramError("source", f"{len(source)} characters of source, above {SOURCE_MAX}")
+    operations, size_bytes = estimate(nest, state)
+    return Program(
+        name, source, target, launch.global_size, launch.local_size, args, context.shared_bytes, operations, size_bytes,
+        state.opts,
+    )  # fmt: skip
+
+
+def _check_lanes(state: KernelState) -> None:
+    lanes = prod(upper(size) for size in state.sizes[state.first_upcast :])
+    if lanes > LANES_MAX:
+        raise ProgramError("lanes", f"{lanes} lanes upcast and unrolled, above {LANES_MAX}")
+
+
+def _check_dtypes(nest: Nest, target: Target) -> None:
+    for node in nest.ast.nodes:
+        if node.dtype is FLOAT16 and not target.fp16:
+            raise ProgramError("fp16", "the kernel has float16 values, and the target does not compute them")
+        if node.dtype is FLOAT64 and not target.fp64:
+            raise ProgramError("fp64", "the kernel has float64 values, and the target does not compute them")
+
+
+def _body(context: Context) -> list[str]:
+    """The statements of the kernel: all values that stores outside of loops need, stores inside of loops, the others."""
+    top = Scope(None, frozenset())
+    values = Values(context)
+    nodes = context.nest.ast.nodes
+    by_loops: dict[tuple[int, ...], list[int]] = {}
+    for number, node in enumerate(nodes):
+        if node.op is Ops.STORE:
+            stored = context.dependence.stored[number]
+            by_loops.setdefault(tuple(axis for axis in context.dependence.loops if axis in stored), []).append(number)
+    if len(by_loops) > 1 and _stores_in_place(nodes):
+        raise ProgramError("aliasing", "stores over different axes, and one of their buffers is loaded as well")
+    outside = by_loops.pop((), [])
+    values.prepare(tuple(nodes[number].src[2] for number in outside), top)
+    for loops, stores in by_loops.items():
+        scope = values.reductions.open_loops(loops, top)
+        values.prepare(tuple(nodes[number].src[2] for number in stores), scope)
+        lines = [line for number in stores for line in _stores(context, values, number, scope)]
+        scope.lines += lines
+        values.reductions.close_loops(loops, scope)
+    lines = [line for number in outside for line in _stores(context, values, number, top)]
+    return top.lines + lines
+
+
+def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
+    loaded = {node.src[0] for node in nodes if node.op is Ops.LOAD}
+    return any(node.op is Ops.STORE and node.src[0] in loaded for node in nodes)
+
+
+def _stores(context: Context, values: Values, number: int, scope: Scope) -> list[str]:
+    """The statements of STORE number `number`, at every upcast position that it has."""
+    launched = frozenset(context.launch.positions)
+    once = first_only(launched - context.dependence.stored[number], context)
+    source = context.nest.ast.nodes[number].src[2]
+    lines: list[str] = []
+    for point in context.points(_store_axes(context, number)):
+        lines += values.accesses.store(number, values.value(source, point, scope), point, once, scope)
+    return lines
+
+
+def _store_axes(context: Context, number: int) -> tuple[int, ...]:
+    lanes = set(context.lanes.axes)
+    return tuple(a for a in context.dependence.lanes if a not in lanes and a in context.dependence.stored[number])
+
+
+def _arguments(nest: Nest) -> tuple[BufferArgument | VariableArgument, ...]:
+    nodes = nest.ast.nodes
+    read = {nodes[node.src[0]].arg for node in nodes if node.op is Ops.LOAD}
+    written = {nodes[node.src[0]].arg for node in nodes if node.op is Ops.STORE}
+    buffers: list[BufferArgument] = []
+    for node in nodes:
+        if isinstance(node.arg, BufferArg) and node.dtype is not None:
+            arg = node.arg
+            length = nest.ast.reaches[arg.slot]
+            buffers.append(BufferArgument(arg.slot, node.dtype, arg in read, arg in written, length, node.dtype.itemsize))
+    variables = sorted((VariableArgument(v.name, v.min, v.max) for v in nest.ast.variables), key=lambda v: v.name)
+    return (*sorted(buffers, key=lambda buffer: buffer.slot), *variables)
+
+
+def _source(
+    name: str, args: tuple[BufferArgument | VariableArgument, ...], context: Context, body: list[str]
+) -> str:
+    parameters = []
+    for arg in args:
+        if isinstance(arg, VariableArgument):
+            parameters.append(f"const int {arg.name}")
+        else:
+            const = "" if arg.written else "const "
+            parameters.append(f"__global {const}{opencl.memory_type(arg.dtype)}* restrict p{arg.slot}")
+    local = context.launch.local_size
+    attribute = "" if local is None else f"__attribute__((reqd_work_group_size({local[0]}, {local[1]}, {local[2]}))) "
+    functions = {"group": "get_group_id", "item": "get_local_id", "global": "get_global_id"}
+    ids = [f"int {variable.name} = {functions[kind]}({dimension});" for variable, kind, dimension in context.launch.ids]
+    lines = [*context.shared, *ids, *body]
+    text = f"__kernel {attribute}void {name}({', '.join(parameters)}) {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+    return _extensions(context.nest) + opencl.helpers(text) + text
+
+
+def _extensions(nest: Nest) -> str:
+    dtypes = {node.dtype for node in nest.ast.nodes}
+    text = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" if FLOAT16 in dtypes else ""
+    return text + ("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if FLOAT64 in dtypes else "")
+

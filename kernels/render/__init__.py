@@ -1,0 +1,1 @@
+"""How values, loads, stores and control flow are written in a kernel language."""

@@ -1,0 +1,107 @@
+"""The child process that holds the OpenCL device: started anew (never forked), told what to run through a pipe.
+
+It is the only place in the tests that imports pyopencl. Compilers and kernels hang or crash; whoever holds the other
+end (`opencl.py`) kills the child when a deadline passes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+#: Bytes on each side of every buffer that must be as they were, and the pattern in them.
+GUARD = 4096
+PATTERN = 0xA5
+
+
+class Device:
+    """The first device of the only platform that the loader shows."""
+
+    def __init__(self) -> None:
+        import pyopencl as cl
+
+        self.cl = cl
+        self.device = cl.get_platforms()[0].get_devices()[0]
+        self.context = cl.Context([self.device])
+        self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+    def describe(self) -> dict[str, Any]:
+        """What a target needs to know of the device."""
+        device = self.device
+        return {
+            "name": device.name,
+            "shared_max": device.local_mem_size,
+            "local_max": tuple(device.max_work_item_sizes),
+            "work_group_max": device.max_work_group_size,
+            "fp16": "cl_khr_fp16" in device.extensions,
+            "fp64": "cl_khr_fp64" in device.extensions,
+            "float_width": device.native_vector_width_float,
+        }
+
+    def build(self, source: str, name: str) -> Any:
+        """The kernel, built. The compiler's log is in the exception where it fails."""
+        return getattr(self.cl.Program(self.context, source).build(), name)
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Run a job `repeats` times: its outputs, what was wrong around its buffers, and the seconds of each run."""
+        started = time.perf_counter()
+        kernel = self.build(job["source"], job["name"])
+        build_s = time.perf_counter() - started
+        buffers = [Guarded(self, data) for data in job["buffers"]]
+        arguments = [*(buffer.inner for buffer in buffers), *(np.int32(value) for value in job["variables"])]
+        times = []
+        for _ in range(job["repeats"]):
+            event = kernel(self.queue, job["global_size"], job["local_size"], *arguments)
+            event.wait()
+            times.append((event.profile.end - event.profile.start) * 1e-9)
+        read = [buffer.read() for buffer in buffers]
+        return {
+            "outputs": [data for data, _ in read],
+            "broken": [number for number, (_, intact) in enumerate(read) if not intact],
+            "times_s": times,
+            "build_s": build_s,
+        }
+
+
+class Guarded:
+    """A device buffer with guard bytes before and behind what the kernel gets."""
+
+    def __init__(self, device: Device, data: np.ndarray) -> None:
+        cl, self.device = device.cl, device
+        self.data = data
+        size = max(data.nbytes, 1)
+        host = np.full(GUARD + size + GUARD, PATTERN, np.uint8)
+        host[GUARD : GUARD + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)
+        self.whole = cl.Buffer(device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=host)
+        self.inner = self.whole.get_sub_region(GUARD, size)
+        self.size = size
+
+    def read(self) -> tuple[np.ndarray, bool]:
+        """(the contents, whether the guard bytes are as they were)."""
+        host = np.empty(GUARD + self.size + GUARD, np.uint8)
+        self.device.cl.enqueue_copy(self.device.queue, host, self.whole)
+        inner = host[GUARD : GUARD + self.data.nbytes].tobytes()
+        behind = host[GUARD + self.data.nbytes :]
+        intact = bool((host[:GUARD] == PATTERN).all() and (behind == PATTERN).all())
+        return np.frombuffer(inner, self.data.dtype), intact
+
+
+def serve(pipe: Connection) -> None:
+    """Answer jobs until the other end goes away."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # compilers write their warnings past Python
+
+    device = Device()
+    pipe.send(device.describe())
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(("done", device.run(job)))
+        except Exception as error:  # noqa: BLE001  # whatever the driver raises is the answer
+            pipe.send(("failed", f"{type(error).__name__}: {error}"))
