@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from kernels.errors import KernelsError
 from kernels.explain import explain
@@ -58,17 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _kernel_of(path: str, name: str | None) -> tuple[str | None, Ast]:
     """(name, AST) of the kernel that is asked for. Raises RequestError naming the file."""
+    shown = "stdin" if path == "-" else path
     try:
-        if path == "-":
-            return read_kernel(sys.stdin.read(), name)
-        with open(path, encoding="utf-8") as file:
-            return read_kernel(file.read(), name)
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+            return read_kernel(file.read().decode("utf-8"), name)
     except OSError as error:
-        raise RequestError(f"{path}: {error.strerror}") from error
+        raise RequestError(f"{shown}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise RequestError(f"{path}: no UTF-8 text") from error
+        raise RequestError(f"{shown}: no UTF-8 text") from error
     except KernelsError as error:
-        raise RequestError(f"{path}: {error}") from error
+        raise RequestError(f"{shown}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def _buffer_lines(ast: Ast, shown: Sequence[BufferText]) -> list[str]:
         name, sizes = shown[arg.slot].name, shown[arg.slot].sizes
         ways = [way for way, op in (("read", Ops.LOAD), ("written", Ops.STORE)) if number in used[op]]
         seen = " x ".join(map(str, sizes)) if len(sizes) > 1 else ""
-        elements = f"{arg.size}{f' = {seen}' if seen else ''} elements"
+        elements = f"{arg.size}{f' = {seen}' if seen else ''} element{'s' if arg.size > 1 else ''}"
         needed = ast.reaches[arg.slot]
         if ast.variables and needed != arg.size:
             elements += f", {index_text(needed, {})} needed"

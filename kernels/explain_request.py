@@ -44,23 +44,39 @@ def read_kernel(text: str, name: str | None) -> tuple[str | None, Ast]:
 
 def _entries(text: str) -> list[tuple[str | None, object]]:
     """All (name, document) in a file's text."""
+    lines = [line for line in text.splitlines() if line.strip()]
     try:
         return [_entry(_decoded(text))]
-    except (ValueError, RecursionError) as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2 or not lines[0].rstrip().endswith("}"):
-            raise RequestError(f"no JSON: {quote(str(error))}") from error
+    except RequestError:
+        if len(lines) < 2 or not _is_json(lines[0]):
+            raise
     entries = []
     for number, line in enumerate(lines, 1):
         try:
             entries.append(_entry(_decoded(line)))
-        except (ValueError, RecursionError) as error:
-            raise RequestError(f"line {number} is no JSON: {quote(str(error))}") from error
+        except RequestError as error:
+            raise RequestError(f"line {number}: {error}") from error
     return entries
 
 
+def _is_json(text: str) -> bool:
+    try:
+        _decoded(text)
+    except RequestError:
+        return False
+    return True
+
+
 def _decoded(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_object_of, parse_constant=_refuse_constant)
+    """The JSON value of `text`. Raises RequestError."""
+    try:
+        return json.loads(text, object_pairs_hook=_object_of, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise RequestError(f"no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+    except RecursionError:
+        raise RequestError("the JSON nests too deep") from None
+    except ValueError as error:
+        raise RequestError("a number has too many digits") from error
 
 
 def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -86,16 +102,11 @@ def read_opts(text: str) -> tuple[Opt, ...] | None:
     if text.strip() == _HEURISTIC:
         return None
     try:
-        return _json_opts(text) if text.lstrip().startswith("[") else _short_opts(text)
-    except KernelOptError as error:
-        raise RequestError(f"{error.reason}") from error
-
-
-def _json_opts(text: str) -> tuple[Opt, ...]:
-    try:
-        return tuple(Opt.from_wire(document) for document in _decoded(text))
-    except (ValueError, RecursionError) as error:
-        raise RequestError(f"no JSON: {quote(str(error))}") from error
+        if text.lstrip().startswith("["):
+            return tuple(Opt.from_wire(document) for document in _decoded(text))
+        return _short_opts(text)
+    except (KernelOptError, RequestError) as error:
+        raise RequestError(f"opts: {error}") from error
 
 
 def _short_opts(text: str) -> tuple[Opt, ...]:

@@ -94,8 +94,8 @@ def _factors(raw: Array, need: Need) -> Array:
     """Numbers so near to 1 or -1 that the product of all of them is neither very large nor very small."""
     spread = 2.0 ** -min(1 + (need.multiplied.bit_length()) // 2, 12)
     signs = 1.0 - 2.0 * (raw & np.uint64(1)).astype(np.float64) if need.sign == 0 else float(need.sign)
-    factors: Array = signs * (1.0 + spread * (2.0 * _unit(raw) - 1.0))
-    return factors
+    size: Array = 1.0 + spread * (2.0 * _unit(raw) - 1.0)
+    return size * signs
 
 
 # ---- integers --------------------------------------------------------------------------------------------------------

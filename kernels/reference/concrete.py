@@ -42,7 +42,7 @@ class Slot:
 class ConcreteAst:
     """An Ast without variables. `shapes`, `stacks` (empty but for VIEW) and `depends` have one entry per node.
 
-    `depends` are the axes along which a node's value can differ; along the others one position stands for all.
+    `depends` has the axes along which a node's value can differ; along the others one position stands for all.
     `sizes` are the full sizes of the axes, `slots` the buffers by slot, `stores` the slots that are stored, with the
     numbers of their STOREs.
     """

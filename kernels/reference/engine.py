@@ -157,7 +157,8 @@ class Engine:
         into = self._collector(number)
         over = tuple(axis + 1 for axis in self.kernel.live_axes(number))
         for domain in self._parts(number, outer, lambda part: _count(part, self.kernel.depends[source]) <= block):
-            into.add(*self.evaluate(source, domain), over=over)
+            value, error = self.evaluate(source, domain)
+            into.add(_along(value, over, domain), error, over)
         return self._collected(into)
 
     def _sum_products(self, number: int, product: int, outer: Domain) -> Valued:
@@ -178,7 +179,9 @@ class Engine:
         for domain in self._parts(number, outer, is_small):
             left = self.evaluate(first, domain)
             right = left if second == first else self.evaluate(second, domain)
-            add_products(into, dtype, (left.value, right.value), (left.error, right.error), over)
+            shared = tuple(dimension for dimension in over if right.value.shape[dimension] == 1)
+            factors = (_along(left.value, shared, domain), right.value)
+            add_products(into, dtype, factors, (left.error, right.error), over)
         return self._collected(into)
 
     def _parts(self, number: int, outer: Domain, is_small: Callable[[Domain], bool]) -> Iterator[Domain]:
@@ -193,6 +196,14 @@ class Engine:
         while limit > 1 and not is_small(part(next(boxes(sizes, limit)))):
             limit = (limit + 1) // 2
         return map(part, boxes(sizes, limit))
+
+
+def _along(value: Array, dimensions: tuple[int, ...], domain: Domain) -> Array:
+    """`value` as large as `domain` along some dimensions: a mask, say, may be the same all along one it depends on."""
+    shape = list(value.shape)
+    for dimension in dimensions:
+        shape[dimension] = domain[dimension - 1].shape[dimension]
+    return np.broadcast_to(value, shape)
 
 
 def _shape(domain: Domain, axes: frozenset[int]) -> tuple[int, ...]:

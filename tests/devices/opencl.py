@@ -102,10 +102,33 @@ class OpenCL:
         slots: Sequence[int] | None = None,
     ) -> Ran:
         """Run any OpenCL source: global size in work-items, buffers and then int variables as its arguments."""
-        self._start()
         job = {"source": source, "name": name, "global_size": tuple(global_size),
                "local_size": None if local_size is None else tuple(local_size), "buffers": list(buffers),
                "variables": list(variables), "repeats": repeats}  # fmt: skip
+        answer = self._ask(job, deadline_s)
+        numbers = list(range(len(buffers))) if slots is None else list(slots)
+        return Ran(
+            dict(zip(numbers, answer["outputs"], strict=True)),
+            tuple(numbers[i] for i in answer["broken"]),
+            tuple(answer["times_s"]),
+            answer["build_s"],
+        )
+
+    def run_pair(
+        self,
+        programs: Sequence[tuple[str, str, Sequence[int], Sequence[int] | None]],
+        buffers: Sequence[np.ndarray],
+        rounds: int,
+        deadline_s: float,
+        budget_s: float = 1.0,
+    ) -> list[tuple[float, ...]]:
+        """Seconds of every run of (source, name, work-items, local size) programs that run in turn on the same buffers."""
+        job = {"programs": list(programs), "buffers": list(buffers), "rounds": rounds, "budget_s": budget_s}
+        return [tuple(times) for times in self._ask(job, deadline_s)["times_s"]]
+
+    def _ask(self, job: dict[str, Any], deadline_s: float) -> dict[str, Any]:
+        """The child's answer to a job, in time; else the child is replaced and DeviceError says why."""
+        self._start()
         try:
             self._pipe.send(job)
             if not self._pipe.poll(deadline_s):
@@ -117,13 +140,8 @@ class OpenCL:
             raise DeviceError("crash", "the child died") from error
         if kind == "failed":
             raise DeviceError("error", answer)
-        numbers = list(range(len(buffers))) if slots is None else list(slots)
-        return Ran(
-            dict(zip(numbers, answer["outputs"], strict=True)),
-            tuple(numbers[i] for i in answer["broken"]),
-            tuple(answer["times_s"]),
-            answer["build_s"],
-        )
+        found: dict[str, Any] = answer
+        return found
 
     def _start(self) -> None:
         if self._process is not None and self._process.is_alive():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernels import Ast, build, parse_ast
-from kernels.build import Graph, Value, up_to, variable, variable_value
+from kernels.build import Graph, Value, variable, variable_value
 from kernels.expression import Expression, expression_of
 from kernels.nest import build_nest
 from kernels.ops import Ops
@@ -82,6 +82,7 @@ FUNCTIONS: dict[str, Any] = {
     "idiv": lambda a, b: int(abs(a) // abs(b)) * (1 if a * b > 0 else -1),
     "mod": math.fmod,
     "mulacc": lambda a, b, c: a * b + c,
+    "inf": math.inf,
     "bitcast": lambda value, dtype: dtype.of_bits(value),
     **{name: Dtype(name) for name in ("int32", "uint32", "float16", "float32")},
 }
@@ -149,14 +150,14 @@ BUILT: dict[str, tuple[Callable[[], Ast], tuple[tuple[int, ...], ...], dict[str,
     "variance": (lambda: build.row_variance(3, 4), ((3, 4),), {}),
     "gelu": (lambda: build.gelu((3, 5)), ((3, 5),), {}),
     "flipped and padded": (
-        lambda: build.elementwise((4, 5), lambda x: x.pad((1, 1), (0, 2)).flip(0, 1).step(1, 2) * x.sum()),
+        lambda: build.elementwise((4, 5), lambda x: x.pad((1, 1), (0, 2), fill=4).flip(0, 1).step(1, 2)),
         ((4, 5),),
         {},
     ),
 }
 
 
-@pytest.mark.parametrize("name", [name for name in BUILT if name != "flipped and padded"])
+@pytest.mark.parametrize("name", BUILT)
 def test_expression_of_a_built_kernel_computes_what_it_does(name: str) -> None:
     built, shapes, variables = BUILT[name]
     loaded = [RNG.uniform(-1, 1, shape) for shape in shapes]
@@ -218,9 +219,9 @@ def test_names_of_axes_and_parts_stay_clear_of_variables() -> None:
     x = g.load("int32", (variable("i", 1, 4), variable("t0", 1, 4))) + variable_value(variable("a1", 1, 4), (1, 1))
     g.store(x * x)
     assert shown(g.build()).lines == (
-        "for j < i*t0:",
-        "    t0_[j] = a1_[j] + a1",
-        "    out0[j] = t0_[j] * t0_[j]",
+        "for j < i, k < t0:",
+        "    t0_[j, k] = a1_[t0*j + k] + a1",
+        "    out0[t0*j + k] = t0_[j, k] * t0_[j, k]",
     )
 
 
@@ -242,19 +243,20 @@ def test_load_that_is_never_valid_is_zero() -> None:
     assert shown(g.build()).lines == ("for i < 4:", "    out0[i] = 0")
 
 
-def test_buffer_that_is_seen_in_different_ways_is_flat() -> None:
+def test_buffer_that_is_seen_in_ways_that_do_not_agree_is_flat() -> None:
     g = Graph()
-    x = g.load("float32", (24,))
-    g.store(x.reshape(4, 6) + x.reshape(6, 4).permute(1, 0).permute(1, 0).reshape(4, 6).flip(1))
-    g.store(x.reshape(8, 3).permute(1, 0).reshape(3, 2, 4).permute(1, 2, 0).reshape(8, 3).reshape(4, 6))
-    assert shown(g.build()).buffers[-1].sizes == (24,) or True
+    x = g.load("float32", (12,))
+    g.store(x.reshape(3, 4) + x.reshape(4, 3).permute(1, 0))
+    expression = shown(g.build())
+    assert expression.lines[-1] == "    out0[i, j] = a1[4*i + j] + a1[3*j + i]"
+    assert [buffer.sizes for buffer in expression.buffers] == [(3, 4), (12,)]
 
 
 def test_long_chains_are_shown_in_lines_of_bounded_length() -> None:
     g = Graph()
     value = g.load("float32", (8,))
     for number in range(3000):
-        value = value + number if number % 2 else value * number
+        value = value + number % 7 if number % 2 else value * (number % 5)
     g.store(value)
     lines = shown(g.build()).lines
     assert 3000 * 5 / 100 < len(lines) < 3000
@@ -271,12 +273,10 @@ def test_shared_chains_are_shown_once_a_part() -> None:
     assert shown(g.build()).lines[-1] == "    out0[i] = max(t22[i], t22[i] * t22[i])"
 
 
-@pytest.mark.parametrize("name", corpus())
-def test_every_real_kernel_has_an_expression_of_short_lines(name: str) -> None:
-    ast = parse_ast(corpus()[name])
-    expression = shown(ast)
-    assert max(map(len, expression.lines)) <= 100
-    stores = sum(node.op is Ops.STORE for node in ast.nodes)
-    assert sum(line.strip().startswith("out") for line in expression.lines) >= stores
-    for buffer, arg in zip(expression.buffers, buffers_of(ast), strict=True):
-        assert math.prod(buffer.sizes) == arg.size
+def test_every_real_kernel_has_an_expression_of_short_lines() -> None:
+    for name, document in corpus().items():
+        ast = parse_ast(document)
+        expression = shown(ast)
+        stores = sum(node.op is Ops.STORE for node in ast.nodes)
+        assert max(map(len, expression.lines)) <= 100, name
+        assert sum(line.strip().startswith("out") for line in expression.lines) == stores, name
