@@ -93,9 +93,10 @@ def _scale(need: Need) -> float:
 def _factors(raw: Array, need: Need) -> Array:
     """Numbers so near to 1 or -1 that the product of all of them is neither very large nor very small."""
     spread = 2.0 ** -min(1 + (need.multiplied.bit_length()) // 2, 12)
-    signs = 1.0 - 2.0 * (raw & np.uint64(1)).astype(np.float64) if need.sign == 0 else float(need.sign)
-    size: Array = 1.0 + spread * (2.0 * _unit(raw) - 1.0)
-    return size * signs
+    sizes: Array = 1.0 + spread * (2.0 * _unit(raw) - 1.0)
+    if need.sign:
+        return sizes if need.sign > 0 else -sizes
+    return np.where(raw & np.uint64(1), -sizes, sizes)
 
 
 # ---- integers --------------------------------------------------------------------------------------------------------

@@ -62,9 +62,11 @@ class Context:
         """Whether the value of `node` has lanes."""
         return not self.dependence.axes[node].isdisjoint(self.lanes.axes)
 
-    def points(self, axes: tuple[int, ...]) -> Iterator[Point]:
-        """Every position on some upcast axes, the last axis fastest."""
-        for position in product(*(range(self.dependence.lanes[axis]) for axis in axes)):
+    def points(self, axes: tuple[int, ...], at: Point | None = None) -> Iterator[Point]:
+        """Every position on some upcast axes, the last axis fastest; those in `at` stay where it says."""
+        fixed = at or {}
+        ranges = [(fixed[axis],) if axis in fixed else range(self.dependence.lanes[axis]) for axis in axes]
+        for position in product(*ranges):
             yield dict(zip(axes, position, strict=True))
 
     def lane_points(self, axes: tuple[int, ...]) -> list[Point]:

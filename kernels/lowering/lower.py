@@ -10,7 +10,7 @@ from kernels.estimate import estimate
 from kernels.index import upper
 from kernels.ir import BufferArg, Node
 from kernels.lowering.accesses import first_only
-from kernels.lowering.context import Context
+from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import dependence_of
 from kernels.lowering.integers import Integers
 from kernels.lowering.lanes import choose_lanes
@@ -38,7 +38,7 @@ def lower(state: KernelState, nest: Nest, target: Target, name: str) -> Program:
     dependence = dependence_of(shaped, nest)
     lanes = choose_lanes(dependence, nest, bool(target.vector_widths))
     loops = frozenset(dependence.loops)
-    launch = launch_of(shaped, target)
+    launch = launch_of(shaped, target, lanes.width > 1)
     context = Context(nest, shaped, target, dependence, lanes, launch, Integers(loops))
     body = _body(context)
     if context.shared_bytes > target.shared_max:
@@ -83,15 +83,22 @@ def _body(context: Context) -> list[str]:
     if len(by_loops) > 1 and _stores_in_place(nodes):
         raise ProgramError("aliasing", "stores over different axes, and one of their buffers is loaded as well")
     outside = by_loops.pop((), [])
-    values.prepare(tuple(nodes[number].src[2] for number in outside), top)
+    in_place = _stores_in_place(nodes)
+    if in_place or by_loops:
+        values.prepare(tuple(nodes[number].src[2] for number in outside), top)
     for loops, stores in by_loops.items():
         scope = values.reductions.open_loops(loops, top)
         values.prepare(tuple(nodes[number].src[2] for number in stores), scope)
         lines = [line for number in stores for line in _stores(context, values, number, scope)]
         scope.lines += lines
         values.reductions.close_loops(loops, scope)
-    lines = [line for number in outside for line in _stores(context, values, number, top)]
-    return top.lines + lines
+    if in_place:
+        return top.lines + [line for number in outside for line in _stores(context, values, number, top)]
+    for number in outside:
+        for point in context.points(_store_axes(context, number)):
+            values.prepare((nodes[number].src[2],), top, point)
+            top.lines += _stores(context, values, number, top, point)
+    return top.lines
 
 
 def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
@@ -99,13 +106,13 @@ def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
     return any(node.op is Ops.STORE and node.src[0] in loaded for node in nodes)
 
 
-def _stores(context: Context, values: Values, number: int, scope: Scope) -> list[str]:
-    """The statements of STORE number `number`, at every upcast position that it has."""
+def _stores(context: Context, values: Values, number: int, scope: Scope, at: Point | None = None) -> list[str]:
+    """The statements of STORE number `number` at `at`, or at every upcast position that it has."""
     launched = frozenset(context.launch.positions)
     once = first_only(launched - context.dependence.stored[number], context)
     source = context.nest.ast.nodes[number].src[2]
     lines: list[str] = []
-    for point in context.points(_store_axes(context, number)):
+    for point in context.points(_store_axes(context, number), at):
         lines += values.accesses.store(number, values.value(source, point, scope), point, once, scope)
     return lines
 

@@ -27,6 +27,9 @@ from kernels.validity import Validity
 if TYPE_CHECKING:
     from kernels.lowering.values import Values
 
+#: From so many accumulators on, the latency of one is hidden behind the others.
+_CHAINS = 4
+
 
 class Reductions:
     """Writes the reductions of one kernel."""
@@ -47,8 +50,6 @@ class Reductions:
         reductions = [self.context.dependence.reductions[each] for each in together]
         partial = {reduction.node: self._accumulators(reduction, home) for reduction in reductions}
         inner = self.open_loops(reductions[0].loops, home)
-        roots = tuple(root for reduction in reductions for root in self._roots(reduction))
-        self.values.prepare(roots, inner)
         for reduction in reductions:
             self._accumulate(reduction, partial[reduction.node], inner)
         self.close_loops(reductions[0].loops, inner)
@@ -157,21 +158,33 @@ class Reductions:
     def _accumulate(
         self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], scope: Scope
     ) -> None:
-        """One statement per accumulator, or one per multiply-add."""
-        context = self.context
-        lanes = set(context.lanes.axes)
-        unrolls = list(context.points(tuple(axis for axis in reduction.unrolls if axis not in lanes)))
-        if self._product(reduction) is not None:
-            for unroll in unrolls:
-                for key, accumulator in accumulators.items():
-                    point = self._point(reduction, key) | unroll
-                    term = self._term(reduction, point, scope)
+        """Take in the terms of one unroll position after the other, each written just before.
+
+        With few accumulators the terms of all positions are added up in a tree first, so that they need not wait for
+        one another; a multiply-add waits for its accumulator alone.
+        """
+        lanes = set(self.context.lanes.axes)
+        unrolls = list(self.context.points(tuple(axis for axis in reduction.unrolls if axis not in lanes)))
+        roots, product = self._roots(reduction), self._product(reduction) is not None
+        in_tree = not product and reduction.op is not Ops.MAX and len(accumulators) < _CHAINS
+        waiting: dict[tuple[int, ...], list[Value]] = {key: [] for key in accumulators}
+        for unroll in unrolls:
+            self.values.prepare(roots, scope, unroll)
+            for key, accumulator in accumulators.items():
+                term = self._term(reduction, self._point(reduction, key) | unroll, scope)
+                if in_tree:
+                    waiting[key].append(term)
+                elif product:
                     scope.lines.append(f"{accumulator.text} += {term.text};")
-            return
-        for key, accumulator in accumulators.items():
-            terms = [self._term(reduction, self._point(reduction, key) | unroll, scope) for unroll in unrolls]
-            total = self._combined(reduction, accumulator, self._tree(reduction, terms))
-            scope.lines.append(f"{accumulator.text} = {opencl.assignable(total, accumulator)};")
+                else:
+                    self._take_in(reduction, accumulator, term, scope.lines)
+        for key, terms in waiting.items():
+            if terms:
+                self._take_in(reduction, accumulators[key], self._tree(reduction, terms, scope), scope.lines)
+
+    def _take_in(self, reduction: Reduction, accumulator: Value, term: Value, lines: list[str], indent: str = "") -> None:
+        text = opencl.accumulated(reduction.op, self._accumulating(reduction), accumulator, term)
+        lines.append(f"{indent}{accumulator.text} = {text};")
 
     def _point(self, reduction: Reduction, key: tuple[int, ...]) -> Point:
         return dict(zip(self.context.outer[reduction.node], key, strict=True))
@@ -212,18 +225,18 @@ class Reductions:
         condition = self.context.integers.condition(paddings.substitute(self.context.at(own)), scope)
         return None if condition is None else Value(condition, BOOL, simple=True)
 
-    def _tree(self, reduction: Reduction, terms: list[Value]) -> Value:
+    def _tree(self, reduction: Reduction, terms: list[Value], scope: Scope) -> Value:
         """All terms combined in pairs, so that no chain is longer than it needs to be."""
         while len(terms) > 1:
             paired = [
-                self._combined(reduction, terms[i], terms[i + 1]) if i + 1 < len(terms) else terms[i]
+                self._combined(reduction, terms[i], terms[i + 1], scope) if i + 1 < len(terms) else terms[i]
                 for i in range(0, len(terms), 2)
             ]
             terms = paired
         return terms[0]
 
-    def _combined(self, reduction: Reduction, a: Value, b: Value) -> Value:
-        return opencl.operation(reduction.op, self._accumulating(reduction), [a, b])
+    def _combined(self, reduction: Reduction, a: Value, b: Value, scope: Scope) -> Value:
+        return self.context.declare(opencl.operation(reduction.op, self._accumulating(reduction), [a, b]), scope)
 
     def _horizontal(
         self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], home: Scope
@@ -236,9 +249,11 @@ class Reductions:
         for key, accumulator in accumulators.items():
             value = accumulator
             while value.width > 1:
-                value = context.declare(self._combined(reduction, *opencl.halves(value)), home)
+                low, high = opencl.halves(value)
+                text = opencl.accumulated(reduction.op, value.dtype, low, high)
+                value = context.declare(Value(text, low.dtype, low.width, low.mask_bits), home)
             if not own:  # the source is the same in all lanes: it counts once for each
-                value = self._tree(reduction, [value] * context.lanes.width)
+                value = self._tree(reduction, [value] * context.lanes.width, home)
             name = context.variable("s")
             home.lines.append(f"{opencl.type_of(value)} {name} = {value.text};")
             result[key] = Value(name, value.dtype, 1, value.mask_bits, simple=True)
@@ -263,7 +278,7 @@ class Reductions:
         if home.axes or len(context.shared) > 1:
             home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
         for place, value in enumerate(results.values()):
-            home.lines.append(_write_shared(name, f"{own}+{place * width}", value))
+            home.lines.append(opencl.store_shared(name, f"{own}+{place * width}", value))
         home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
         again = self._is_used_by_reductions(reduction)
         body = [] if again else [f"if ({context.integers.expression(groups)} == 0) {{"]
@@ -273,9 +288,8 @@ class Reductions:
             body += [f"{value.text} = {identity.text};" for value in results.values()]
         body.append(f"for (int q = {start}; q < {count}; q++) {{")
         for place, value in enumerate(results.values()):
-            other = _read_shared(name, f"{base}+q*{elements}+{place * width}", value)
-            total = self._combined(reduction, value, other)
-            body.append(f"  {value.text} = {opencl.assignable(total, value)};")
+            other = opencl.load_shared(name, f"{base}+q*{elements}+{place * width}", value)
+            self._take_in(reduction, value, other, body, "  ")
         body.append("}")
         home.lines += body if again else [*body, "}"]
 
@@ -320,16 +334,3 @@ def _identity(op: Ops, dtype: DType) -> Value:
     if op is Ops.ADD:
         return opencl.literal(0, dtype)
     return opencl.literal(1 if op is Ops.MUL else dtype.min, dtype)
-
-
-def _write_shared(name: str, index: str, value: Value) -> str:
-    text = f"(char)({value.text})" if value.dtype is BOOL and value.width == 1 else value.text
-    if value.width == 1:
-        return f"{name}[{index}] = {text};"
-    return f"vstore{value.width}({text}, 0, {name} + {index});"
-
-
-def _read_shared(name: str, index: str, value: Value) -> Value:
-    text = f"{name}[{index}]" if value.width == 1 else f"vload{value.width}(0, {name} + {index})"
-    return Value(f"({text} != 0)" if value.dtype is BOOL and value.width == 1 else text, value.dtype, value.width, value.mask_bits)
-

@@ -20,18 +20,19 @@ class Values:
         self.context = context
         self.accesses = Accesses(context)
         self.reductions = Reductions(context, self)
-        self._below: dict[int, list[int]] = {}
+        self._below: dict[tuple[tuple[int, ...], bool], list[int]] = {}
 
-    def prepare(self, roots: tuple[int, ...], scope: Scope) -> None:
+    def prepare(self, roots: tuple[int, ...], scope: Scope, at: Point | None = None) -> None:
         """Write all that `roots` need in `scope`, sources first: afterwards `value` of them is known.
 
+        With `at` only for that position on the upcast axes in it: a value is best written just before it is used.
         Goes through the nodes in their order rather than by recursion: a chain of thousands must not be too deep.
         """
-        for node in self._reachable(roots, through_reductions=True):
+        for node in self._reachable(roots, True):
             if node in self.context.dependence.reductions and self.context.loop_axes[node] <= scope.axes:
                 self.reductions.write(node, scope)
-        for node in self._reachable(roots, through_reductions=False):
-            self._write(node, scope)
+        for node in self._reachable(roots, False):
+            self._write(node, scope, at or {})
 
     def value(self, node: int, point: Point, scope: Scope) -> Value:
         """The value of a node that was prepared, at `point` (axes that it does not depend on are not looked at)."""
@@ -67,6 +68,13 @@ class Values:
 
     def _reachable(self, roots: tuple[int, ...], through_reductions: bool) -> list[int]:
         """The nodes with a value that `roots` need, in post-order; reductions end the walk, or are walked through."""
+        key = (roots, through_reductions)
+        found = self._below.get(key)
+        if found is None:
+            found = self._below[key] = self._walk(roots, through_reductions)
+        return found
+
+    def _walk(self, roots: tuple[int, ...], through_reductions: bool) -> list[int]:
         nodes = self.context.nest.ast.nodes
         seen: set[int] = set()
         waiting = list(roots)
@@ -83,13 +91,13 @@ class Values:
             waiting.extend(found.src)
         return sorted(seen)
 
-    def _write(self, node: int, scope: Scope) -> None:
+    def _write(self, node: int, scope: Scope, at: Point) -> None:
         context = self.context
         found = context.nest.ast.nodes[node]
         if found.op in (Ops.CONST, Ops.DEFINE_VAR, Ops.REDUCE_AXIS):
             return
         home = scope.home(context.loop_axes[node])
-        for point in context.points(context.outer[node]):
+        for point in context.points(context.outer[node], at):
             key = (node, *point.values())
             if key not in home.values:
                 home.values[key] = context.declare(self._computed(node, point, home), home)

@@ -7,6 +7,7 @@ integers (0 or -1), as wide as what it came from; it is only made 0 or 1 where i
 from __future__ import annotations
 
 import math
+import re
 import struct
 
 from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType, Kind
@@ -29,11 +30,11 @@ _INFIX = {
 _FUNCTIONS = {Ops.EXP2: "exp2", Ops.LOG2: "log2", Ops.SIN: "sin", Ops.SQRT: "sqrt", Ops.POW: "pow"}
 _BOOL_INFIX = {Ops.ADD: "|", Ops.MAX: "|", Ops.OR: "|", Ops.MUL: "&", Ops.AND: "&", Ops.XOR: "^", Ops.CMPNE: "^"}
 
-BFLOAT16_HELPERS = """\
-static inline ushort bf16_bits{w}(float{v} x) {{
+_BF16_ROUNDED = "(x != x ? ((u >> 16) | 0x40u) : ((u + 0x7fffu + ((u >> 16) & 1u)) >> 16))"
+_BF16_FUNCTION = """\
+static inline {ushort} bf16_bits{w}(float{v} x) {{
   uint{v} u = as_uint{v}(x);
-  uint{v} r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  return convert_ushort{v}(isnan(x) ? (((u >> 16) | 0x40u) & 0xffffu) : r);
+  return {body};
 }}
 """
 
@@ -46,7 +47,8 @@ static inline ulong threefry2x32(ulong x, ulong key) {
   for (uint i = 0; i < 5; i++) {
     for (uint j = 0; j < 4; j++) {
       a += b;
-      b = rotate(b, turns[(i & 1) * 4 + j]) ^ a;
+      uint turn = turns[(i & 1) * 4 + j];
+      b = ((b << turn) | (b >> (32 - turn))) ^ a;
     }
     a += keys[(i + 1) % 3];
     b += keys[(i + 2) % 3] + i + 1;
@@ -161,7 +163,7 @@ def _mask(value: Value, bits: int) -> str:
     """The text of a mask with lanes of another width."""
     if value.mask_bits == bits:
         return value.text
-    return f"convert_{_MASKS[bits]}{value.width}({value.text})"
+    return _converted(value.text, vector_type(_MASKS[bits], value.width))
 
 
 def assignable(value: Value, variable: Value) -> str:
@@ -207,7 +209,9 @@ def _arithmetic(op: Ops, dtype: DType, values: list[Value], width: int) -> str:
     if op in (Ops.IDIV, Ops.MOD):
         return _divide(op, dtype, texts[0], values[1], width)
     if op is Ops.MAX:
-        return f"{'fmax' if dtype.is_float else 'max'}({texts[0]}, {texts[1]})"
+        both = "||" if width == 1 else "|"
+        loses = f"{texts[0]} < {texts[1]}" + (f" {both} {texts[0]} != {texts[0]}" if dtype.is_float else "")
+        return f"({loses} ? {texts[1]} : {texts[0]})"
     if op is Ops.RECIP:
         one = literal(1.0, dtype).text
         return f"({one}/{texts[0]})"
@@ -269,9 +273,9 @@ def _select(condition: Value, yes: Value, no: Value, width: int) -> Value:
     yes, no = widen(yes, width), widen(no, width)
     if dtype is BOOL:
         bits = max(yes.mask_bits, no.mask_bits)
-        texts = (_mask(no, bits), _mask(yes, bits), _mask(condition, bits))
-        return Value(f"select({', '.join(texts)})", dtype, width, bits)
-    return Value(f"select({no.text}, {yes.text}, {_mask(condition, _element_bits(dtype))})", dtype, width)
+        texts = [_mask(no, bits), _mask(yes, bits), _mask(condition, bits)]
+        return Value(f"({texts[2]} ? {texts[1]} : {texts[0]})", dtype, width, bits)
+    return Value(f"({_mask(condition, _element_bits(dtype))} ? {yes.text} : {no.text})", dtype, width)
 
 
 def select(condition: Value, yes: Value, no: Value) -> Value:
@@ -296,7 +300,7 @@ def cast(value: Value, dtype: DType) -> Value:
     if value.dtype.is_float and dtype.is_int:
         value = _to_wide_integer(value, dtype)
     kind = _TYPES[dtype.name]
-    text = f"(({kind})({value.text}))" if width == 1 else f"convert_{kind}{width}({value.text})"
+    text = f"(({kind})({value.text}))" if width == 1 else _converted(value.text, vector_type(kind, width))
     return round_bfloat16(Value(text, dtype, width)) if dtype is BFLOAT16 else Value(text, dtype, width)
 
 
@@ -308,7 +312,8 @@ def _to_wide_integer(value: Value, dtype: DType) -> Value:
     if kind is dtype:
         return value
     name = _TYPES[kind.name]
-    text = f"(({name})({value.text}))" if value.width == 1 else f"convert_{name}{value.width}({value.text})"
+    width = value.width
+    text = f"(({name})({value.text}))" if width == 1 else _converted(value.text, vector_type(name, width))
     return Value(text, kind, value.width)
 
 
@@ -337,13 +342,15 @@ def round_bfloat16(value: Value) -> Value:
 
 
 def _bfloat16_from_bits(bits: str, width: int) -> Value:
-    wide = f"(uint)({bits})" if width == 1 else f"convert_uint{width}({bits})"
+    wide = f"(uint)({bits})" if width == 1 else _converted(bits, vector_type("uint", width))
     return Value(f"as_{vector_type('float', width)}({wide} << 16)", BFLOAT16, width)
 
 
 def load(pointer: str, index: str, dtype: DType, width: int) -> Value:
     """`width` consecutive elements from `index` on. Vectors need no alignment beyond an element's."""
-    text = f"{pointer}[{index}]" if width == 1 else f"vload{width}(0, {pointer} + ({index}))"
+    text = f"{pointer}[{index}]"
+    if width > 1:
+        text = f"LOAD_{vector_type(memory_type(dtype), width)}({pointer} + ({index}))"
     if dtype is BOOL:
         return Value(f"({text} != 0)", BOOL, width, 0 if width == 1 else 8)
     if dtype is BFLOAT16:
@@ -357,21 +364,76 @@ def store(pointer: str, index: str, value: Value) -> str:
     if value.dtype is BFLOAT16:
         text = f"bf16_bits{value.width}({text})"
     elif value.dtype is BOOL:
-        text = f"(uchar)({text})" if value.width == 1 else f"convert_uchar{value.width}({text} & 1)"
+        text = f"(uchar)({text})" if value.width == 1 else _converted(f"{text} & 1", f"uchar{value.width}")
     if value.width == 1:
         return f"{pointer}[{index}] = {text};"
-    return f"vstore{value.width}({text}, 0, {pointer} + ({index}));"
+    return f"STORE_{vector_type(memory_type(value.dtype), value.width)}({text}, {pointer} + ({index}));"
+
+
+def _converted(text: str, kind: str) -> str:
+    return f"CONVERT({text}, {kind})"
+
+
+def accumulated(op: Ops, dtype: DType, accumulator: Value, term: Value) -> str:
+    """The expression of `accumulator` with `term` taken in. An accumulator is never NaN under MAX, where NaN loses."""
+    if op is Ops.MAX and dtype is not BOOL:
+        term = widen(term, accumulator.width)
+        return f"({accumulator.text} < {term.text} ? {term.text} : {accumulator.text})"
+    return assignable(operation(op, dtype, [accumulator, term]), accumulator)
+
+
+def load_shared(name: str, index: str, like: Value) -> Value:
+    """Partial results of `like`'s type from shared memory. A scalar bool lies there as a char."""
+    if like.width == 1:
+        text = f"({name}[{index}] != 0)" if like.dtype is BOOL else f"{name}[{index}]"
+    else:
+        text = f"LOCAL_LOAD_{type_of(like)}({name} + {index})"
+    return Value(text, like.dtype, like.width, like.mask_bits)
+
+
+def store_shared(name: str, index: str, value: Value) -> str:
+    """The statement that puts partial results into shared memory."""
+    if value.width == 1:
+        text = f"(char)({value.text})" if value.dtype is BOOL else value.text
+        return f"{name}[{index}] = {text};"
+    return f"LOCAL_STORE_{type_of(value)}({value.text}, {name} + {index});"
 
 
 def helpers(source: str) -> str:
-    """The functions that `source` calls, defined."""
-    parts = [
-        BFLOAT16_HELPERS.format(w=width, v="" if width == 1 else width).replace(
-            "static inline ushort", f"static inline {vector_type('ushort', width)}"
+    """What `source` uses of this file's macros and functions, defined.
+
+    Vectors in memory are aligned as their elements are. Where the compiler is clang that is said by a type, which it
+    turns into one instruction; a CPU driver's vload and convert are calls into its library.
+    """
+    parts = []
+    if "CONVERT(" in source or "bf16_bits" in source:
+        parts.append(
+            "#ifdef __clang__\n#define CONVERT(x, kind) __builtin_convertvector(x, kind)\n#else\n"
+            "#define CONVERT(x, kind) convert_##kind(x)\n#endif\n"
         )
-        for width in (1, 2, 4, 8, 16)
-        if f"bf16_bits{width}(" in source
-    ]
+    accesses = set(re.findall(r"\b(LOCAL_)?(?:LOAD|STORE)_([a-z]+)(\d+)\(", source))
+    for kind, width in sorted({(kind, int(width)) for _, kind, width in accesses}):
+        spaces = sorted({space for space, *rest in accesses if rest == [kind, str(width)]})
+        parts.append(_memory_macros(kind, width, spaces))
+    for width in (1, 2, 4, 8, 16):
+        if f"bf16_bits{width}(" in source:
+            ushort, lanes = vector_type("ushort", width), "" if width == 1 else width
+            body = f"(ushort){_BF16_ROUNDED}" if width == 1 else f"CONVERT({_BF16_ROUNDED}, {ushort})"
+            parts.append(_BF16_FUNCTION.format(ushort=ushort, w=width, v=lanes, body=body))
     if "threefry2x32(" in source:
         parts.append(THREEFRY_HELPER)
     return "".join(parts)
+
+
+def _memory_macros(kind: str, width: int, spaces: list[str]) -> str:
+    vector = f"{kind}{width}"
+    size = {"char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "long": 8, "ulong": 8, "double": 8}.get(kind, 4)
+    clang = [f"typedef {vector} {vector}_packed __attribute__((aligned({size})));"]
+    other = []
+    for space in spaces:
+        name = "__local" if space else "__global"
+        clang.append(f"#define {space}LOAD_{vector}(p) (*(const {name} {vector}_packed*)(p))")
+        clang.append(f"#define {space}STORE_{vector}(x, p) (*({name} {vector}_packed*)(p) = (x))")
+        other.append(f"#define {space}LOAD_{vector}(p) vload{width}(0, p)")
+        other.append(f"#define {space}STORE_{vector}(x, p) vstore{width}(x, 0, p)")
+    return "\n".join(["#ifdef __clang__", *clang, "#else", *other, "#endif", ""])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kernels import OptOps, build, dump_ast
+from kernels.__main__ import main
 from kernels.explain_request import RequestError, read_opts
 from kernels.opt import Opt
 from tests.kernels.documents import corpus
@@ -42,14 +44,33 @@ EXPLAINED: dict[str, tuple[list[str], int]] = {
 }
 
 
-def explain(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
-    """The command's end. Colours of the terminal that runs the tests do not matter."""
+def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command run as users run it; what it prints must be ASCII."""
     command = [sys.executable, "-m", "kernels", "explain", *arguments]
-    given = stdin if isinstance(stdin, bytes) else stdin.encode()
-    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, timeout=60, check=False)
-    return subprocess.CompletedProcess(
-        command, done.returncode, done.stdout.decode("ascii"), done.stderr.decode("ascii")
+    return subprocess.run(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, encoding="ascii", timeout=60, check=False
     )
+
+
+class Explain:
+    """The same within this process, where a new one for each of many wrong requests would take long."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch = monkeypatch
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str, stdin: str | bytes = "") -> tuple[int, str, str]:
+        """(exit code, stdout, stderr)"""
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        self.monkeypatch.chdir(ROOT)
+        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        code = main(["explain", *arguments])
+        return code, *self.capsys.readouterr()
+
+
+@pytest.fixture
+def explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Explain:
+    return Explain(monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("name", EXPLAINED)
@@ -67,23 +88,23 @@ def test_golden_files_are_those_that_tests_compare_with() -> None:
 # ---- where the kernel comes from -------------------------------------------------------------------------------------
 
 
-def test_explain_reads_a_document_a_named_one_and_lines_of_those(tmp_path: Path) -> None:
+def test_explain_reads_a_document_a_named_one_and_lines_of_those(tmp_path: Path, explained: Explain) -> None:
     document = corpus()["reduce/04"]
     alone, named, lines = (tmp_path / name for name in ("alone.json", "named.json", "lines.jsonl"))
     alone.write_text(json.dumps(document, indent=2))
     named.write_text(json.dumps({"name": "reduce/04", "ast": document}, indent=2))
     lines.write_text("".join(json.dumps({"name": name, "ast": document}) + "\n" for name in ("x", "reduce/04")))
-    expected = explain(CORPUS, "--name", "reduce/04").stdout
-    assert explain(str(named)).stdout == expected
-    assert explain(str(lines), "--name", "reduce/04").stdout == expected
-    assert explain("-", stdin=json.dumps({"name": "reduce/04", "ast": document})).stdout == expected
-    assert explain(str(alone)).stdout == expected.removeprefix("kernel  reduce/04\n")
+    _, expected, _ = explained(CORPUS, "--name", "reduce/04")
+    assert explained(str(named)) == (0, expected, "")
+    assert explained(str(lines), "--name", "reduce/04") == (0, expected, "")
+    assert explained("-", stdin=json.dumps({"name": "reduce/04", "ast": document})) == (0, expected, "")
+    assert explained(str(alone)) == (0, expected.removeprefix("kernel  reduce/04\n"), "")
 
 
-def test_explain_shows_a_strange_name_in_printable_ascii() -> None:
+def test_explain_shows_a_strange_name_in_printable_ascii(explained: Explain) -> None:
     document = dump_ast(build.matmul(2, 2, 2))
-    done = explain("-", stdin=json.dumps({"name": "a\x1b[31mb\n\u00e9", "ast": document}))
-    assert done.stdout.splitlines()[0] == r"kernel  'a\x1b[31mb\n\xe9'"
+    _, output, _ = explained("-", stdin=json.dumps({"name": "a\x1b[31mb\n\u00e9", "ast": document}))
+    assert output.splitlines()[0] == r"kernel  'a\x1b[31mb\n\xe9'"
 
 
 # ---- colours ---------------------------------------------------------------------------------------------------------
@@ -154,10 +175,12 @@ def with_node(number: int, **changes: object) -> str:
         (b"\xff\xfe", "error: stdin: no UTF-8 text"),
     ],
 )
-def test_explain_says_in_one_line_what_is_wrong_with_a_file(stdin: str | bytes, message: str) -> None:
-    done = explain("-", stdin=stdin)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+def test_explain_says_in_one_line_what_is_wrong_with_a_file(
+    explained: Explain, stdin: str | bytes, message: str
+) -> None:
+    code, output, error = explained("-", stdin=stdin)
+    assert (code, output) == (2, "")
+    assert error.startswith(message) and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -172,10 +195,17 @@ def test_explain_says_in_one_line_what_is_wrong_with_a_file(stdin: str | bytes, 
         ([CORPUS, "--opts", "UPCAST"], "error: opts: UPCAST has 2 numbers, not 0"),
     ],
 )
-def test_explain_says_in_one_line_what_is_wrong_with_a_request(arguments: list[str], message: str) -> None:
-    done = explain(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+def test_explain_says_in_one_line_what_is_wrong_with_a_request(
+    explained: Explain, arguments: list[str], message: str
+) -> None:
+    code, output, error = explained(*arguments)
+    assert (code, output) == (2, "")
+    assert error.startswith(message) and error.count("\n") == 1
+
+
+def test_explain_gives_exit_code_2_and_one_line_as_a_command() -> None:
+    done = explain("nowhere.json")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: nowhere.json: No such file or directory\n")
 
 
 def test_explain_ends_quietly_when_its_reader_has_gone() -> None:

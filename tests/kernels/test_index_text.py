@@ -81,7 +81,7 @@ def test_dimensions_are_the_digits_of_the_position() -> None:
     assert seen(576, 36 * i + 3 * j + k) == ((16, 12, 3), ["i, j, k"])
     assert seen(576, 36 * i + 3 * j + 2 - k) == ((16, 12, 3), ["i, j, 2 - k"])
     assert seen(576, 36 * i + 35 - 3 * j - k) == ((16, 12, 3), ["i, 11 - j, 2 - k"])
-    assert seen(600, 24 * i + 2 * j + k) == ((25, 24), ["i, 2*j + k"])
+    assert seen(650, 26 * i + 2 * j + k) == ((25, 26), ["i, 2*j + k"])
 
 
 def test_dimensions_take_a_constant_apart() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.parity.known import known_kind
-from tests.parity.report import Report
+from tests.parity.report import Report, listing
 from tests.parity.subjects import SETS, STORED, stored
 from tests.parity.walks import RARE_TARGETS, TARGETS, new_pair, run_sweeps, run_walks, walk
 
@@ -19,7 +19,8 @@ CONTRACTIONS = ("gemm/", "attention/", "gpt_train/", "matmul/", "conv/", "dynami
 def check(report: Report) -> None:
     """Nothing but known kinds of difference, and few of them."""
     new = [difference for difference in report.differences if known_kind(difference) is None]
-    assert not new and report.within_bar, f"{report.table()}\n\n{report.listing()}"
+    assert not new, f"{report.table()}\n\n{listing(new)}"
+    assert report.within_bar, f"{report.table()}\n\n{listing(report.differences)}"
 
 
 @pytest.mark.parametrize("target", ["opencl", "sm_80"])
@@ -27,7 +28,7 @@ def test_kernel_shows_the_oracles_axes_at_construction(target: str) -> None:
     report = Report()
     built = [new_pair(name, target, report) for kind in STORED for name in stored(kind)]
     assert len(built) >= 184 + 90 + 90
-    assert not report.differences, report.listing(3)
+    check(report)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
 
 from tests.parity.heuristic import HEURISTIC_TARGETS, run_heuristic
 from tests.parity.known import known_kind
-from tests.parity.report import TRIES_PER_DIFFERENCE, Report
+from tests.parity.report import TRIES_PER_DIFFERENCE, Difference, Report, listing
 from tests.parity.subjects import SETS, name_of, stored
 from tests.parity.walks import TARGETS, run_sweeps, run_walks, walk
 
@@ -59,10 +58,11 @@ def main() -> int:
     run_heuristic(heuristics, every, options.seed, report)
     print(report.table())
     print(f"{time.monotonic() - started:.0f} s")
-    if report.differences:
-        print("\n" + report.listing(options.each))
-        reasons = Counter(known_kind(difference) or "NEW" for difference in report.differences)
-        print("\n" + "\n".join(f"{count} x {reason}" for reason, count in reasons.most_common()))
+    by_reason: dict[str, list[Difference]] = {}
+    for difference in report.differences:
+        by_reason.setdefault(known_kind(difference) or "not known", []).append(difference)
+    for reason, found in by_reason.items():
+        print(f"\n=== {len(found)} x {reason}\n\n{listing(found, options.each)}")
     missed = {name: bar for name, bar in FULL_BAR.items() if getattr(report, name) < bar}
     if missed and not options.heuristic and not options.only:
         print(f"below the full bar: {missed}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Iterable
 
 from tests.oracle import OptTriple
 
@@ -50,12 +51,6 @@ class Report:
     def within_bar(self) -> bool:
         return len(self.differences) * TRIES_PER_DIFFERENCE <= max(self.tries + self.heuristics, 1)
 
-    def by_kind(self) -> dict[str, list[Difference]]:
-        kinds: dict[str, list[Difference]] = {}
-        for difference in self.differences:
-            kinds.setdefault(difference.kind, []).append(difference)
-        return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
-
     def table(self) -> str:
         rows = [
             ("tries", self.tries),
@@ -70,10 +65,19 @@ class Report:
         ]
         return "\n".join(f"{name:44s}{count:>9d}" for name, count in rows)
 
-    def listing(self, each: int = 1) -> str:
-        """Each kind of difference, how often, and its `each` shortest reproducers."""
-        parts = []
-        for kind, found in self.by_kind().items():
-            shortest = sorted(found, key=lambda d: (len(d.opts), d.name.startswith("random/"), len(d.name)))[:each]
-            parts.append("\n".join((f"{len(found)} x {kind}", *(str(difference) for difference in shortest))))
-        return "\n\n".join(parts)
+
+def by_kind(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
+    """The differences of each kind, the most frequent kind first."""
+    kinds: dict[str, list[Difference]] = {}
+    for difference in differences:
+        kinds.setdefault(difference.kind, []).append(difference)
+    return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
+
+
+def listing(differences: Iterable[Difference], each: int = 1) -> str:
+    """Each kind of difference, how often, and its `each` shortest reproducers."""
+    parts = []
+    for kind, found in by_kind(differences).items():
+        shortest = sorted(found, key=lambda d: (len(d.opts), d.name.startswith("random/"), len(d.name)))[:each]
+        parts.append("\n".join((f"{len(found)} x {kind}", *(str(difference) for difference in shortest))))
+    return "\n\n".join(parts)

@@ -13,7 +13,7 @@ from tests.oracle import Answer, oracle_renderer, split_target, tc_mode
 from tests.parity import walks
 from tests.parity.known import DYNAMIC_VIEWS, ORACLE_RAISES, PARTIAL_REDUCE, known_kind
 from tests.parity.product import product_shown
-from tests.parity.report import Difference, Report
+from tests.parity.report import Difference, Report, by_kind
 from tests.parity.walks import run_walks, same_n_and_m, step, stored_pair
 
 PRINT_CORE = (
@@ -52,7 +52,7 @@ def test_walk_reports_a_wrong_size(monkeypatch: pytest.MonkeyPatch) -> None:
     report = Report()
     run_walks(10, 5, ("corpus",), ("opencl",), report)
     assert not report.within_bar
-    assert "shape after UPCAST" in report.by_kind()
+    assert "shape after UPCAST" in by_kind(report.differences)
 
 
 @pytest.mark.parametrize(("end", "kind"), [("refused", "refused here: UPCAST"), ("raised", "raised here: UPCAST")])
