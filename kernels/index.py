@@ -91,7 +91,8 @@ class FloorDiv(Atom):
     def __init__(self, numerator: Expr, denominator: Index) -> None:
         self.numerator = numerator
         self.denominator = denominator
-        corners = [n // d for n in bounds(numerator) for d in bounds(denominator) if d > 0]
+        divisors = (max(lower(denominator), 1), upper(denominator))
+        corners = [n // d for n in bounds(numerator) for d in divisors]
         super().__init__((3, numerator.key, key_of(denominator)), min(corners), max(corners))
 
     def __str__(self) -> str:

@@ -35,15 +35,19 @@ from kernels.index import (
 
 
 def floordiv(numerator: Index, denominator: Index) -> Index:
-    """floor(numerator / denominator), simplified. A denominator that can be 0 or less raises ZeroDivisionError."""
+    """floor(numerator / denominator), simplified.
+
+    A denominator that is never positive raises ZeroDivisionError. That one with variables is always positive is the
+    caller's to know: bounds alone cannot tell it of 2*n*n - n, say.
+    """
     if isinstance(denominator, int):
         if denominator <= 0:
             raise ZeroDivisionError("a denominator must be positive")
         if isinstance(numerator, int):
             return numerator // denominator
         return numerator if denominator == 1 else _floordiv_int(numerator, denominator)
-    if denominator.lo <= 0:
-        raise ZeroDivisionError(f"a denominator must be positive, and {denominator} can be {denominator.lo}")
+    if denominator.hi <= 0:
+        raise ZeroDivisionError(f"a denominator must be positive, and {denominator} never is")
     quotient, rest = _split_symbolic(numerator, denominator)
     if _fits_below(rest, denominator):
         return quotient
@@ -59,8 +63,8 @@ def mod(numerator: Index, denominator: Index) -> Index:
         if isinstance(numerator, int):
             return numerator % denominator
         return 0 if denominator == 1 else _mod_int(numerator, denominator)
-    if denominator.lo <= 0:
-        raise ZeroDivisionError(f"a denominator must be positive, and {denominator} can be {denominator.lo}")
+    if denominator.hi <= 0:
+        raise ZeroDivisionError(f"a denominator must be positive, and {denominator} never is")
     _, rest = _split_symbolic(numerator, denominator)
     return rest if _fits_below(rest, denominator) else single(Mod(_as_expr(rest, denominator), denominator))
 

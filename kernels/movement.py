@@ -209,10 +209,7 @@ def _one_view(below: View, top: View) -> View | None:
     """The view that is `top` over `below`, if there is one."""
     axes = tuple(Axis(number, size) for number, size in enumerate(top.shape))
     coordinates = tuple(0 if axis.size == 1 else single(axis) for axis in axes)
-    try:
-        location = locate((below, top), coordinates)
-    except ZeroDivisionError:
-        return None  # a size of variables that is positive, but not for all that its bounds say
+    location = locate((below, top), coordinates)
     if not location.validity.possible:
         return _nowhere(top.shape) if axes else None  # without an axis there is none to put a mask on
     linear, mask = _linear(location.position, axes), _box(location.validity, axes)

@@ -6,12 +6,15 @@ elements and valid together are one vector access; lanes that are so in part are
 
 from __future__ import annotations
 
+from itertools import product
+
 from kernels.dtypes import BOOL, DType
-from kernels.index import Index, substitute
+from kernels.index import Axis, Expr, Index, axes_in, substitute
 from kernels.ir import BufferArg
 from kernels.lowering.context import Context, Point
 from kernels.lowering.lanes import lane_strides
 from kernels.lowering.scope import Scope
+from kernels.ops import Ops
 from kernels.render import opencl
 from kernels.render.value import Value
 from kernels.validity import VALID, Validity
@@ -35,12 +38,34 @@ class Accesses:
         pointer = f"p{self._slot(node)}"
         if not context.is_vector(node):
             return self._guarded_load(node, point, pointer, dtype, 1, scope)
+        first = {**point, **dict.fromkeys(context.lanes.axes, 0)}
         width = self._run(node)
         if width == context.lanes.width:
-            return self._guarded_load(node, {**point, **dict.fromkeys(context.lanes.axes, 0)}, pointer, dtype, width, scope)
+            return self._guarded_load(node, first, pointer, dtype, width, scope)
         points = context.lane_points(context.lanes.axes)[::width]
         parts = [self._guarded_load(node, {**point, **lane}, pointer, dtype, width, scope) for lane in points]
-        return opencl.from_lanes(parts)
+        gathered = opencl.from_lanes(parts)
+        inside = self._all_lanes_valid(node, point)
+        if inside is None or not inside.possible:
+            return gathered
+        condition = context.integers.condition(inside, scope)
+        whole = opencl.load(pointer, self._position(node, first, scope), dtype, context.lanes.width)
+        return whole if condition is None else opencl.select(Value(condition, BOOL), whole, gathered)
+
+    def _all_lanes_valid(self, node: int, point: Point) -> Validity | None:
+        """Where all lanes are valid, if they are consecutive elements; None where that cannot be told from the corners."""
+        context = self.context
+        if self._run(node, masked=True) != context.lanes.width:
+            return None
+        validity = context.locations[node].validity
+        if not all(_is_linear(condition.expr, context.lanes.axes) for condition in validity.conditions):
+            return None
+        result = VALID
+        last = {axis: context.dependence.lanes[axis] - 1 for axis in context.lanes.axes}
+        for corner in product(*((0, end) for end in last.values())):
+            lanes = dict(zip(last, corner, strict=True))
+            result = _both(result, self._validity_at(validity, {**point, **lanes}))
+        return result
 
     def valid(self, node: int, point: Point, scope: Scope) -> Value:
         """The value of VALID number `node`: whether its view has the element."""
@@ -48,8 +73,28 @@ class Accesses:
         validity = context.locations[node].validity
         if not context.is_vector(node):
             return self._truth(validity, point, scope)
+        if all(_is_linear(condition.expr, context.lanes.axes) for condition in validity.conditions):
+            return self._compared_lanes(self._validity_at(validity, point), scope)
         lanes = context.lane_points(context.lanes.axes)
         return opencl.from_lanes([self._truth(validity, {**point, **lane}, scope) for lane in lanes])
+
+    def _compared_lanes(self, validity: Validity, scope: Scope) -> Value:
+        """A mask of the lanes, each condition compared in all of them at once."""
+        context, width = self.context, self.context.lanes.width
+        value: Value | None = None
+        for condition in validity.conditions:
+            offsets = []
+            for lane in context.lane_points(context.lanes.axes):
+                moved = substitute(condition.expr, context.at(lane)) - self._at_first_lane(condition.expr)
+                assert isinstance(moved, int)
+                offsets.append(moved)
+            base = context.integers.text(self._at_first_lane(condition.expr), scope)
+            mask = opencl.compared(base, offsets, condition.lo, condition.hi, width)
+            value = mask if value is None else opencl.operation(Ops.AND, BOOL, [value, mask])
+        return opencl.widen(opencl.literal(validity.possible, BOOL), width) if value is None else value
+
+    def _at_first_lane(self, expr: Index) -> Index:
+        return substitute(expr, self.context.at(dict.fromkeys(self.context.lanes.axes, 0)))
 
     def store(self, node: int, value: Value, point: Point, once: Validity, scope: Scope) -> list[str]:
         """The statements that store `value` by STORE number `node` at `point`, where `once` holds as well."""
@@ -75,13 +120,13 @@ class Accesses:
         assert isinstance(arg, BufferArg)
         return arg.slot
 
-    def _run(self, node: int) -> int:
-        """How many lanes, from the first on, are consecutive elements that are valid together: a power of two."""
+    def _run(self, node: int, masked: bool = False) -> int:
+        """How many lanes, from the first on, are consecutive elements, and valid together unless `masked`: 2^n."""
         context, strides = self.context, self._strides[node]
-        masked = context.locations[node].validity.axes
+        apart = set() if masked else context.locations[node].validity.axes
         width = run = 1
         for axis in context.lanes.axes:
-            if strides.get(axis, 0) != width or axis in masked:
+            if strides.get(axis, 0) != width or axis in apart:
                 break
             width *= context.dependence.lanes[axis]
             if width & (width - 1) == 0:
@@ -153,6 +198,17 @@ def _both(first: Validity, second: Validity) -> Validity:
 
 def _sides(lo: int | None, hi: int | None, least: int, greatest: int) -> tuple[int, int]:
     return least if lo is None else lo, greatest if hi is None else hi
+
+
+def _is_linear(value: Index, axes: tuple[int, ...]) -> bool:
+    """Whether every term of `value` that depends on one of `axes` is that axis times a number."""
+    if isinstance(value, int):
+        return True
+    for monomial, coefficient in value.terms:
+        alone = len(monomial) == 1 and isinstance(monomial[0], Axis)
+        if not alone and not axes_in(Expr(((monomial, coefficient),), 0)).isdisjoint(axes):
+            return False
+    return True
 
 
 def first_only(axes: frozenset[int], context: Context) -> Validity:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Max, Mod, Monomial, Var, axes_in, bounds, lower
+from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Max, Mod, Monomial, Var, axes_in, lower
 from kernels.lowering.scope import Scope
 from kernels.validity import Condition, Validity
 
@@ -79,7 +79,7 @@ class Integers:
     def _division(self, atom: FloorDiv | Mod) -> str:
         """Floor division by C's, which truncates: a numerator that can be negative is raised by a multiple first."""
         numerator: Index = atom.numerator
-        least, (divisor_lo, _) = lower(numerator), bounds(atom.denominator)
+        least, divisor_lo = lower(numerator), max(lower(atom.denominator), 1)
         raised = max(0, -(least // divisor_lo)) if least < 0 else 0
         numerator = numerator + atom.denominator * raised
         denominator = self.expression(atom.denominator)

@@ -1,7 +1,7 @@
 """Which upcast axes become the lanes of vector values.
 
-A candidate is a chain of upcast or unroll axes on which some access is contiguous: strides 1, s1, s1*s2, ... Each is
-scored by the scalar instructions that it would save over all nodes (and those that gathering lanes one by one would
+A candidate is a chain of upcast or unroll axes on which some access is contiguous: strides 1, s1, s1*s2, ..., or one
+axis alone. Each is scored by the scalar instructions that it would save over all nodes (and those that gathering lanes one by one would
 add), a node inside a loop counting more; the best one wins, if it saves anything.
 """
 
@@ -41,6 +41,7 @@ def choose_lanes(dependence: Dependence, nest: Nest, vectorised: bool) -> Lanes:
     strides = {node: lane_strides(location.position, dependence) for node, location in dependence.locations.items()
                if nest.ast.nodes[node].op in (Ops.LOAD, Ops.STORE)}  # fmt: skip
     candidates = {prefix for own in strides.values() for prefix in _chains(own, dependence)}
+    candidates |= {Lanes((axis,), size) for axis, size in dependence.lanes.items() if size in (2, 4, 8, WIDEST)}
     best, best_score = SCALAR, 0.0
     for candidate in sorted(candidates, key=lambda lanes: (-lanes.width, lanes.axes)):
         if _fits_reductions(candidate, dependence):

@@ -12,6 +12,7 @@ from kernels.errors import KernelOptError
 from kernels.lowering.dependence import Dependence, dependence_of
 from kernels.lowering.lanes import SCALAR, WIDEST, choose_lanes, lane_strides
 from kernels.nest import Nest
+from kernels.ops import Ops
 from kernels.opt import Opt, OptOps
 from kernels.shape_opts import shape_opt
 from kernels.state import KernelState
@@ -44,14 +45,14 @@ def widened(state: KernelState, nest: Nest, target: Target) -> KernelState:
 
 
 def _contiguous_loops(dependence: Dependence, nest: Nest, stride: int) -> list[int]:
-    """The loops along which some load takes steps of `stride` elements."""
+    """The loops along which some load takes steps of `stride` elements; any loop that no load depends on."""
     found: list[int] = []
-    for node, location in dependence.locations.items():
-        if not nest.ast.nodes[node].src:
-            continue
-        strides = lane_strides(location.position, _loops_as_lanes(dependence))
+    loads = [node for node in dependence.locations if nest.ast.nodes[node].op is Ops.LOAD]
+    for node in loads:
+        strides = lane_strides(dependence.locations[node].position, _loops_as_lanes(dependence))
         found += [axis for axis, own in strides.items() if own == stride and axis not in found]
-    return found
+    loaded = frozenset().union(*(dependence.axes[node] for node in loads))
+    return found + [axis for axis in dependence.loops if axis not in loaded]
 
 
 def _loops_as_lanes(dependence: Dependence) -> Dependence:

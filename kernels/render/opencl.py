@@ -283,6 +283,15 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
     return _select(condition, yes, no, max(value.width for value in (condition, yes, no)))
 
 
+def compared(base: str, offsets: list[int], lo: int | None, hi: int | None, width: int) -> Value:
+    """A mask of the lanes in which lo <= base + offset <= hi. Positions are compared as 64 bits where 32 are not enough."""
+    wide = any(abs(bound) >= 2**30 for bound in (*offsets, lo or 0, hi or 0))
+    kind, bits = ("long", 64) if wide else ("int", 32)
+    lanes = f"(({kind}{width})({base}) + ({kind}{width})({', '.join(map(str, offsets))}))"
+    sides = [f"({lanes} {sign} ({kind}){bound})" for sign, bound in ((">=", lo), ("<=", hi)) if bound is not None]
+    return Value("(" + " & ".join(sides) + ")", BOOL, width, bits)
+
+
 def cast(value: Value, dtype: DType) -> Value:
     """A conversion as C's: towards zero from float to integer, wrapping between integers, `!= 0` to bool."""
     if value.dtype is dtype:

@@ -173,8 +173,8 @@ def test_product_of_no_values_is_one() -> None:
 
 
 @pytest.mark.parametrize("divide", [floordiv, mod])
-@pytest.mark.parametrize("denominator", [0, -3, single(LEAVES["t"]), single(Axis(8, 5)), N - 1])
-def test_division_by_what_may_not_be_positive_is_refused(divide: object, denominator: Index) -> None:
+@pytest.mark.parametrize("denominator", [0, -3, -1 * N, -3 * N * M])
+def test_division_by_what_is_never_positive_is_refused(divide: object, denominator: Index) -> None:
     with pytest.raises(ZeroDivisionError):
         divide(K + 1, denominator)  # type: ignore[operator]
 
