@@ -94,9 +94,8 @@ def _factors(raw: Array, need: Need) -> Array:
     """Numbers so near to 1 or -1 that the product of all of them is neither very large nor very small."""
     spread = 2.0 ** -min(1 + (need.multiplied.bit_length()) // 2, 12)
     sizes: Array = 1.0 + spread * (2.0 * _unit(raw) - 1.0)
-    if need.sign:
-        return sizes if need.sign > 0 else -sizes
-    return np.where(raw & np.uint64(1), -sizes, sizes)
+    negative = np.full(1, need.sign < 0) if need.sign else (raw & np.uint64(1)).astype(np.bool_)
+    return np.where(negative, -sizes, sizes)
 
 
 # ---- integers --------------------------------------------------------------------------------------------------------
@@ -122,7 +121,9 @@ def _between(raw: Array, low: int, high: int, dtype: DType) -> Array:
     """Both ends included, cut to the dtype's own range."""
     low, high = max(low, int(dtype.min)), min(high, int(dtype.max))
     span = np.uint64(max(high - low, 0) + 1)
-    return ((raw >> np.uint64(16)) % span).astype(np.int64).astype(held_type(dtype)) + np.array(low, held_type(dtype))
+    numbers: Array = ((raw >> np.uint64(16)) % span).astype(np.int64).astype(held_type(dtype))
+    numbers += np.array(low, numbers.dtype)
+    return numbers
 
 
 # ---- extremes --------------------------------------------------------------------------------------------------------

@@ -3,6 +3,9 @@
 The axes are the last view's. Its flat position is unravelled on the shape of the view below, and so on down to the
 buffer. An element is valid if every view on the way has it inside its mask; below a mask, the coordinate that it
 restricts is known to be inside, and the views further down are simplified with that.
+
+`locate` says that as simply as it can. `outline` says it as tinygrad 0.10.2 would, which sees less: what merging and
+the heuristic know of an access (known strides, masked axes) has to follow that.
 """
 
 from __future__ import annotations
@@ -47,6 +50,33 @@ def _locate(views: Views, coordinates: tuple[Index, ...], masks_known: bool) -> 
     if len(views) > 1 and validity.conditions and masks_known:
         validity = validity.simplified()
         position = assuming(position, validity.conditions)
+    return Location(position, validity)
+
+
+def outline(views: Views, coordinates: tuple[Index, ...]) -> Location:
+    """As `locate`, but from the whole index: the masks are used once it stands, wherever their sums stand in it.
+
+    The conditions of its validity are not simplified by each other.
+    """
+    validity = VALID
+    position: Index = 0
+    for depth in range(len(views) - 1, -1, -1):
+        view = views[depth]
+        if depth < len(views) - 1:
+            view = merged_view(view)
+            coordinates = unravel(position, view.shape)
+            if coordinates:
+                # What masks above keep out may lie beyond the view below.
+                coordinates = (mod(coordinates[0], view.shape[0]), *coordinates[1:])
+        _, validity = _apply_mask(view, coordinates, validity)
+        position = view.offset
+        for coordinate, stride in zip(coordinates, view.strides, strict=True):
+            position = position + coordinate * stride
+    for _ in validity.conditions:
+        simpler = assuming(position, validity.simplified().conditions, stepwise=True)
+        if simpler == position:
+            break
+        position = simpler
     return Location(position, validity)
 
 

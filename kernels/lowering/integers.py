@@ -88,32 +88,34 @@ class Integers:
         return f"({text}-{raised})" if raised and isinstance(atom, FloorDiv) else text
 
     def condition(self, validity: Validity, scope: Scope) -> str | None:
-        """A bool that holds where `validity` does: a name in its scope, a literal, or None where it always holds."""
+        """A bool that holds where `validity` does: a text of names, a literal, or None where it always holds.
+
+        Each bound is a variable of the outermost scope that it can be in, and they meet without branches.
+        """
         if not validity.possible:
             return "false"
         if not validity.conditions:
             return None
-        loops = frozenset().union(*(self._loops_in(condition.expr) for condition in validity.conditions))
-        home = scope.home(loops)
-        key = validity.conditions
-        name = home.conditions.get(key)
-        if name is None:
-            text = " && ".join(self._bounds(condition, home) for condition in validity.conditions)
-            name = f"c{self._count}"
-            self._count += 1
-            home.lines.append(f"bool {name} = {text};")
-            home.conditions[key] = name
-        return name
+        names = [name for condition in validity.conditions for name in self._bounds(condition, scope)]
+        return names[0] if len(names) == 1 else f"({' & '.join(names)})"
 
-    def _bounds(self, condition: Condition, scope: Scope) -> str:
-        text = self.text(condition.expr, scope)
-        text = f"({text})" if len(condition.expr.terms) > 1 else text
-        sides = []
-        if condition.lo is not None:
-            sides.append(f"{text} >= {self.expression(condition.lo)}")
-        if condition.hi is not None:
-            sides.append(f"{text} <= {self.expression(condition.hi)}")
-        return " && ".join(sides)
+    def _bounds(self, condition: Condition, scope: Scope) -> list[str]:
+        """The names of a condition's lower and upper bound."""
+        home = scope.home(self._loops_in(condition.expr))
+        names = []
+        for sign, bound in ((">=", condition.lo), ("<=", condition.hi)):
+            if bound is None:
+                continue
+            key = (condition.expr, sign, bound)
+            name = home.conditions.get(key)
+            if name is None:
+                text = self.text(condition.expr, home)
+                name = f"c{self._count}"
+                self._count += 1
+                home.lines.append(f"bool {name} = ({text}) {sign} {self.expression(bound)};")
+                home.conditions[key] = name
+            names.append(name)
+        return names
 
 
 def is_wide(value: Index) -> bool:

@@ -14,13 +14,14 @@ from kernels.index import Axis, Expr, Index, axes_in
 from kernels.lowering.dependence import Dependence
 from kernels.nest import Nest
 from kernels.ops import ELEMENTWISE, Ops
+from kernels.state import KernelState
 
 #: The widest vector of OpenCL C.
 WIDEST = 16
 #: How much more a node inside a reduce loop counts than one outside.
 _LOOP_WEIGHT = 16.0
 #: What putting one element into a vector costs, against one scalar instruction.
-_GATHER = 0.6
+_GATHER = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def choose_lanes(dependence: Dependence, nest: Nest, vectorised: bool) -> Lanes:
     strides = {node: lane_strides(location.position, dependence) for node, location in dependence.locations.items()
                if nest.ast.nodes[node].op in (Ops.LOAD, Ops.STORE)}  # fmt: skip
     candidates = {prefix for own in strides.values() for prefix in _chains(own, dependence)}
-    candidates |= {Lanes((axis,), size) for axis, size in dependence.lanes.items() if size in (2, 4, 8, WIDEST)}
+    candidates |= {Lanes((axis,), size) for axis, size in dependence.lanes.items() if size in (4, 8, WIDEST)}
     best, best_score = SCALAR, 0.0
     for candidate in sorted(candidates, key=lambda lanes: (-lanes.width, lanes.axes)):
         if _fits_reductions(candidate, dependence):
@@ -128,3 +129,24 @@ def is_contiguous(lanes: Lanes, strides: dict[int, int | None], dependence: Depe
             return False
         width *= dependence.lanes[axis]
     return True
+
+
+def local_order(state: KernelState, dependence: Dependence, nest: Nest, lanes: Lanes) -> tuple[int, ...]:
+    """The places of the local and group axes, the one that becomes the launch's x last.
+
+    A CPU's driver makes vectors of neighbouring work-items along x: for scalar code that is the axis along which most
+    accesses are contiguous. Code that has vectors of its own is only disturbed by that: x is then the first local axis.
+    """
+    places = range(state.n_global, state.first_loop)
+    if lanes.width > 1:
+        return tuple(reversed(places))
+    nearness: dict[int, list[int]] = {place: [] for place in places}
+    for node, location in dependence.locations.items():
+        if nest.ast.nodes[node].op not in (Ops.LOAD, Ops.STORE) or not isinstance(location.position, Expr):
+            continue
+        strides = {m[0]: abs(c) for m, c in location.position.terms if len(m) == 1}
+        for place in places:
+            stride = strides.get(Axis(state.ids[place], state.sizes[place]))
+            if stride is not None:
+                nearness[place].append(stride)
+    return tuple(sorted(places, key=lambda place: (-min(nearness[place], default=1 << 62), place)))

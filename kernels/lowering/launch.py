@@ -31,16 +31,15 @@ class Launch:
     ids: tuple[tuple[Var, str, int], ...]
 
 
-def launch_of(state: KernelState, target: Target, vectors: bool) -> Launch:
+def launch_of(state: KernelState, target: Target, local_order: tuple[int, ...]) -> Launch:
     """The launch of `state`. Raises ProgramError where no folding fits the target's limits.
 
-    Where work-items compute `vectors` themselves, x is the first local axis and not the last: a CPU's driver makes
-    vectors of neighbouring work-items along x, which only pays for scalar code.
+    `local_order` has the places of all local and group axes, the one that becomes x last.
     """
     if not target.has_local:
         return Launch((1, 1, 1), (1, 1, 1), {}, ())
     by_item = state.no_locals
-    local = tuple(range(state.n_global, state.first_loop))[:: -1 if vectors else 1]
+    local = local_order
     local_sizes = _local_dimensions(state, local, target)
     dimensions = _global_dimensions([state.sizes[axis] for axis in range(state.n_global)], target)
     positions: dict[int, Index] = {}

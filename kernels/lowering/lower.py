@@ -7,13 +7,13 @@ from math import prod
 from kernels.dtypes import FLOAT16, FLOAT64
 from kernels.errors import ProgramError
 from kernels.estimate import estimate
-from kernels.index import upper
+from kernels.index import Index, upper
 from kernels.ir import BufferArg, Node
 from kernels.lowering.accesses import first_only
 from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import dependence_of
 from kernels.lowering.integers import Integers
-from kernels.lowering.lanes import choose_lanes
+from kernels.lowering.lanes import choose_lanes, local_order
 from kernels.lowering.launch import launch_of
 from kernels.lowering.scope import Scope
 from kernels.lowering.values import Values
@@ -38,7 +38,7 @@ def lower(state: KernelState, nest: Nest, target: Target, name: str) -> Program:
     dependence = dependence_of(shaped, nest)
     lanes = choose_lanes(dependence, nest, bool(target.vector_widths))
     loops = frozenset(dependence.loops)
-    launch = launch_of(shaped, target, lanes.width > 1)
+    launch = launch_of(shaped, target, local_order(shaped, dependence, nest, lanes))
     context = Context(nest, shaped, target, dependence, lanes, launch, Integers(loops))
     body = _body(context)
     if context.shared_bytes > target.shared_max:
@@ -84,21 +84,41 @@ def _body(context: Context) -> list[str]:
         raise ProgramError("aliasing", "stores over different axes, and one of their buffers is loaded as well")
     outside = by_loops.pop((), [])
     in_place = _stores_in_place(nodes)
+    roots = tuple(nodes[number].src[2] for number in outside)
+    values.prepare_reductions(roots, top)
+    epilogue = len(top.lines)
     if in_place or by_loops:
-        values.prepare(tuple(nodes[number].src[2] for number in outside), top)
+        values.prepare(roots, top)
     for loops, stores in by_loops.items():
         scope = values.reductions.open_loops(loops, top)
         values.prepare(tuple(nodes[number].src[2] for number in stores), scope)
-        lines = [line for number in stores for line in _stores(context, values, number, scope)]
+        lines = [line for number in stores for line in _stores(context, values, number, scope, frozenset())]
         scope.lines += lines
         values.reductions.close_loops(loops, scope)
+    alone = frozenset() if by_loops else _group_axes(context)
     if in_place:
-        return top.lines + [line for number in outside for line in _stores(context, values, number, top)]
-    for number in outside:
-        for point in context.points(_store_axes(context, number)):
-            values.prepare((nodes[number].src[2],), top, point)
-            top.lines += _stores(context, values, number, top, point)
-    return top.lines
+        top.lines += [line for number in outside for line in _stores(context, values, number, top, alone)]
+    else:
+        for number in outside:
+            for point in context.points(_store_axes(context, number)):
+                values.prepare((nodes[number].src[2],), top, point)
+                top.lines += _stores(context, values, number, top, alone, point)
+    return _by_first_of_group(context, alone, top.lines, epilogue)
+
+
+def _group_axes(context: Context) -> frozenset[int]:
+    return frozenset(axis for reduction in context.dependence.reductions.values() for axis in reduction.groups)
+
+
+def _by_first_of_group(context: Context, groups: frozenset[int], lines: list[str], epilogue: int) -> list[str]:
+    """The statements, those after the last reduction done by the first work-item of a group only: it has the result."""
+    position: Index = 0
+    for axis in sorted(groups):
+        position = position + context.launch.positions[axis]
+    if position == 0:
+        return lines
+    inside = [f"  {line}" for line in lines[epilogue:]]
+    return [*lines[:epilogue], f"if ({context.integers.expression(position)} == 0) {{", *inside, "}"]
 
 
 def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
@@ -106,9 +126,14 @@ def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
     return any(node.op is Ops.STORE and node.src[0] in loaded for node in nodes)
 
 
-def _stores(context: Context, values: Values, number: int, scope: Scope, at: Point | None = None) -> list[str]:
-    """The statements of STORE number `number` at `at`, or at every upcast position that it has."""
-    launched = frozenset(context.launch.positions)
+def _stores(
+    context: Context, values: Values, number: int, scope: Scope, alone: frozenset[int], at: Point | None = None
+) -> list[str]:
+    """The statements of STORE number `number` at `at`, or at every upcast position that it has.
+
+    Only the work-items at 0 of launched axes that it does not have do it; of the axes in `alone` only those are there.
+    """
+    launched = frozenset(context.launch.positions) - alone
     once = first_only(launched - context.dependence.stored[number], context)
     source = context.nest.ast.nodes[number].src[2]
     lines: list[str] = []

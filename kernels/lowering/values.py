@@ -28,11 +28,15 @@ class Values:
         With `at` only for that position on the upcast axes in it: a value is best written just before it is used.
         Goes through the nodes in their order rather than by recursion: a chain of thousands must not be too deep.
         """
+        self.prepare_reductions(roots, scope)
+        for node in self._reachable(roots, False):
+            self._write(node, scope, at or {})
+
+    def prepare_reductions(self, roots: tuple[int, ...], scope: Scope) -> None:
+        """Write the reductions that `roots` need and that belong into `scope` or around it."""
         for node in self._reachable(roots, True):
             if node in self.context.dependence.reductions and self.context.loop_axes[node] <= scope.axes:
                 self.reductions.write(node, scope)
-        for node in self._reachable(roots, False):
-            self._write(node, scope, at or {})
 
     def value(self, node: int, point: Point, scope: Scope) -> Value:
         """The value of a node that was prepared, at `point` (axes that it does not depend on are not looked at)."""

@@ -1,8 +1,9 @@
 """The NumPy reference: what a kernel's outputs must be, whole or for chosen elements only.
 
 `evaluate` gives values. `expect` gives them with what a comparison needs: where each goes, whether it is stored at all,
-and how far from it a right program may end. Both take buffers in storage form (formats.py): one-dimensional arrays of
-the dtype, float16 as numpy.float16, bfloat16 as uint16 bit patterns. Buffers are only read.
+and how far from it a right program may end. Both take one array per slot in storage form (formats.py): of the dtype
+itself, bfloat16 as uint16 bit patterns; of more dimensions than one they count as flat, row-major. They are only read.
+Slots that are not loaded may be left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kernels.reference.formats import Array, storage_type, to_storage
 from kernels.reference.positions import Domain, Location, box_domain, boxes, locate, point_domain
 from kernels.reference.regions import store_block
 
-Buffers: TypeAlias = Mapping[int, Array] | Sequence[Array]
+Buffers: TypeAlias = Mapping[int, Array] | Sequence[Array | None]
 #: Flat row-major element numbers in the shape of the STORE's outermost view: for each slot, or for all stored slots.
 Outputs: TypeAlias = Mapping[int, Array | Sequence[int]] | Array | Sequence[int]
 
@@ -62,7 +63,7 @@ def evaluate(
 def expect(
     ast: Ast, buffers: Buffers, variables: Mapping[str, int] | None = None, outputs: Outputs | None = None
 ) -> dict[int, Expected]:
-    """As `evaluate`, with positions and errors: what `compare` takes. Costs about three times as much."""
+    """As `evaluate`, with positions and errors: what `compare` takes. Costs about twice as much."""
     return _evaluated(ast, buffers, variables, outputs, True)
 
 
@@ -87,7 +88,11 @@ def _evaluated(
 
 
 def _checked_buffers(kernel: ConcreteAst, buffers: Buffers) -> dict[int, Array]:
-    given: dict[int, Array | None] = dict(buffers if isinstance(buffers, Mapping) else enumerate(buffers))
+    given: dict[int, Array | None] = dict(buffers.items() if isinstance(buffers, Mapping) else enumerate(buffers))
+    unknown = sorted(given.keys() - set(range(len(kernel.slots))))
+    if unknown:
+        raise EvaluationError(f"the kernel has no slot {unknown[0]}")
+    checked = {}
     loaded = {kernel.slot(number) for number, node in enumerate(kernel.nodes) if node.op is Ops.LOAD}
     for slot, facts in enumerate(kernel.slots):
         buffer = given.get(slot)
@@ -96,15 +101,13 @@ def _checked_buffers(kernel: ConcreteAst, buffers: Buffers) -> dict[int, Array]:
                 raise EvaluationError(f"slot {slot} is loaded, and no buffer is given for it")
             continue
         expected = storage_type(facts.dtype)
-        if buffer.dtype != expected or buffer.ndim != 1:
-            message = f"slot {slot} takes a flat array of {expected}, not {buffer.ndim} dimensions of {buffer.dtype}"
-            raise EvaluationError(message)
+        if getattr(buffer, "dtype", None) != expected:
+            kind = getattr(buffer, "dtype", type(buffer).__name__)
+            raise EvaluationError(f"slot {slot} takes an array of {expected}, not {kind}")
         if buffer.size < facts.reach:
             raise EvaluationError(f"slot {slot} has {buffer.size} elements, and {facts.reach} are reached")
-    unknown = sorted(given.keys() - set(range(len(kernel.slots))))
-    if unknown:
-        raise EvaluationError(f"the kernel has no slot {unknown[0]}")
-    return {slot: buffer for slot, buffer in given.items() if buffer is not None}
+        checked[slot] = buffer.reshape(-1)
+    return checked
 
 
 def _checked_outputs(kernel: ConcreteAst, outputs: Outputs) -> dict[int, Array]:

@@ -60,7 +60,7 @@ def _integer_to_float(value: Array, target: DType) -> Array:
 
 def _truncated(value: Array, target: DType) -> Array:
     whole = np.trunc(value.astype(np.float64))
-    wrapped = np.where(np.abs(whole) < 2.0**63, whole, 0.0).astype(np.int64).astype(held_type(target))
+    wrapped = np.where((whole >= -(2.0**63)) & (whole < 2.0**63), whole, 0.0).astype(np.int64).astype(held_type(target))
     if target.bits < 64 or target.min != 0:
         return wrapped
     high = (whole >= 2.0**63) & fits(whole, target)

@@ -15,7 +15,7 @@ import numpy as np
 from kernels.dtypes import FLOAT32, FLOAT64, DType
 from kernels.ops import Ops
 from kernels.reference.bounds import Error, not_compared, rounding, uncertain
-from kernels.reference.formats import GREATEST, UNITS, Array, held_type, rounded
+from kernels.reference.formats import GREATEST, LEAST, UNITS, Array, held_type, rounded
 
 Dimensions = tuple[int, ...]
 
@@ -100,18 +100,24 @@ class Sum:
 
 
 class _Product:
-    """A product of floats."""
+    """A product of floats. Where a part of it may over- or underflow, which depends on the order, nothing is known."""
 
     def __init__(self, dtype: DType, length: int, repeats: int) -> None:
         self.dtype = dtype
         self.length = length
         self.repeats = repeats
+        self._grown: Array | float = 0.0  # the sum of the positive binary logarithms of the factors
+        self._shrunk: Array | float = 0.0  # that of the negative ones
         self._product: Array | float = 1.0
         self._spoilt: Array | float = 0.0  # the sum of the relative errors' logarithms
 
     def add(self, values: Array, error: Error, over: Dimensions) -> None:
         """See Collector."""
         self._product = self._product * np.multiply.reduce(values, axis=over, dtype=np.float64, keepdims=True)
+        sizes = np.log2(np.abs(values, dtype=np.float64))
+        sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+        self._grown = self._grown + total(np.maximum(sizes, 0.0), over)
+        self._shrunk = self._shrunk + total(np.minimum(sizes, 0.0), over)
         if error is not None:
             relative = np.where(error == 0.0, 0.0, error / np.abs(values))
             self._spoilt = self._spoilt + total(np.log1p(relative), over)
@@ -124,8 +130,11 @@ class _Product:
         units = self.length * UNITS[precision] / UNITS[self.dtype] + 2.0
         spoilt = np.asarray(self._spoilt) * self.repeats
         error = np.abs(whole) * np.expm1(spoilt) + rounding(value, self.dtype, units)
+        top, bottom = np.log2(GREATEST[precision]), np.log2(LEAST[precision])
+        passed = (self._grown * self.repeats >= top) | (self._shrunk * self.repeats <= bottom)
         decided = ~np.isfinite(whole) & (spoilt == 0.0)
-        return value, np.where(decided, 0.0, np.where(np.isfinite(value) & ~np.isnan(error), error, np.inf))
+        error = np.where(decided, 0.0, np.where(np.isfinite(value) & ~np.isnan(error), error, np.inf))
+        return value, np.where(passed, np.inf, error)
 
 
 class _Maximum:

@@ -75,7 +75,9 @@ def trees(leaves: tuple[str, ...] = tuple(LEAVES), largest: int = 8) -> st.Searc
             st.tuples(st.just("max"), inner, inner),
         )
 
-    return st.recursive(st.one_of(st.sampled_from(leaves), st.sampled_from(leaves), numbers), larger, max_leaves=largest)
+    return st.recursive(
+        st.one_of(st.sampled_from(leaves), st.sampled_from(leaves), numbers), larger, max_leaves=largest
+    )
 
 
 @st.composite

@@ -123,9 +123,7 @@ REFUSED: list[tuple[str, Any, int, tuple[int, int], str]] = [
 
 
 @pytest.mark.parametrize(("target", "make", "axis", "arg", "after"), ACCEPTED)
-def test_tensor_core_splits_its_tile_off(
-    target: str, make: Any, axis: int, arg: tuple[int, int], after: str
-) -> None:
+def test_tensor_core_splits_its_tile_off(target: str, make: Any, axis: int, arg: tuple[int, int], after: str) -> None:
     kernel = kernel_of(make(), TARGETS[target], ("TC", axis, arg))
     assert shape_of(kernel) == after
     assert kernel.applied_opts == (Opt(OptOps.TC, axis, arg),)

@@ -238,6 +238,16 @@ def test_opt_of_a_wrong_amount_is_refused(op: OptOps, wrong: Any) -> None:
     assert shape_of(kernel) == "B6 B3 R8 R12"
 
 
+@pytest.mark.parametrize(
+    ("axis", "arg"), [(10**5000, 2), (0, 10**5000), (-(10**5000), 2)], ids=["axis", "amount", "negative axis"]
+)
+def test_refusal_of_a_number_of_thousands_of_digits_can_be_read(axis: int, arg: int) -> None:
+    kernel = made("opencl", "two", [])
+    with pytest.raises(KernelOptError) as caught:
+        kernel.apply_opt(Opt(OptOps.LOCAL, axis, arg))
+    assert 0 < len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize(("axis", "arg"), [(0, None), (None, 0), (0, 0), (None, 2), (1, 4), ("", None), (None, False)])
 def test_nolocals_with_an_axis_or_arg_is_refused(axis: Any, arg: Any) -> None:
     kernel = made("opencl", "sheet", [])

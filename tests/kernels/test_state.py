@@ -56,9 +56,7 @@ def positions(kernel: Kernel) -> list[str]:
         (ROWS, [("GROUPTOP", 0, 4), ("UNROLL", 1, 3)], "B6 G4 R2 M3", ["a", "b*6 + c*3 + d"]),
     ],
 )
-def test_nest_axes_are_sums_of_the_states_axes(
-    make: Any, opts: list[OptTriple], shape: str, where: list[str]
-) -> None:
+def test_nest_axes_are_sums_of_the_states_axes(make: Any, opts: list[OptTriple], shape: str, where: list[str]) -> None:
     kernel = kernel_of(make(), None, *opts)
     assert shape_of(kernel) == shape
     assert positions(kernel) == where
@@ -170,7 +168,7 @@ def test_row_spans_follow_the_axes() -> None:
 
 def test_row_strides_are_the_oracles_after_opts() -> None:
     same = different = 0
-    for name, document in [*list(stored("corpus").items())[::2], *stored("made").items()]:
+    for name, document in [*list(stored("corpus").items())[::4], *list(stored("made").items())[::2]]:
         oracle, product = oracle_kernel(document, "opencl"), product_kernel(document, "opencl")
         if "vars" in document or len(oracle.sts) != len(product.nest.rows) or oracle.shape_len != product.shape_len:
             continue
@@ -188,5 +186,5 @@ def test_row_strides_are_the_oracles_after_opts() -> None:
             different += any(a != b for a, b in pairs)
             # Where both know a stride it is one.
             assert all(a == b for a, b in pairs if a is not None and b is not None), name
-    assert same > 500
+    assert same > 300
     assert different <= 0.01 * same

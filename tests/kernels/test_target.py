@@ -62,7 +62,9 @@ def test_tf32_is_the_last_core_where_it_is_allowed() -> None:
     assert cuda_target("sm_75", allow_tf32=True).tensor_cores == cuda_target("sm_75").tensor_cores
 
 
-@pytest.mark.parametrize("arch", ["", "80", "sm80", "sm_8", "sm_1000", "SM_80", "sm_80 ", "sm_80x", "compute_80", None, 80])
+@pytest.mark.parametrize(
+    "arch", ["", "80", "sm80", "sm_8", "sm_1000", "SM_80", "sm_80 ", "sm_80x", "compute_80", None, 80]
+)
 def test_cuda_target_refuses_an_architecture_of_another_form(arch: Any) -> None:
     with pytest.raises(TargetError):
         cuda_target(arch)

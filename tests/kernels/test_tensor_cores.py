@@ -111,7 +111,9 @@ def test_fragments_of_a_warp_hold_each_element_once(core: TensorCore) -> None:
         (core.c, core.elements[2], (m, n), "mn"),
     ):
         held = [fragment.position(lane, element) for lane in range(32) for element in range(elements)]
-        assert sorted((at[axes[0]], at[axes[1]]) for at in held) == [(r, c) for r in range(rows) for c in range(columns)]
+        assert sorted((at[axes[0]], at[axes[1]]) for at in held) == [
+            (r, c) for r in range(rows) for c in range(columns)
+        ]
 
 
 GOOD = CORES["m16n8k16_float16_float32"]
