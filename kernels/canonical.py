@@ -41,6 +41,11 @@ def canonical_form(ast: Ast) -> str:
     return min(_text(ast, numbering) for numbering in _numberings(ast))
 
 
+def variable_numbers(ast: Ast) -> dict[str, int]:
+    """The canonical number of each variable, by name: the same part in the computation has the same number."""
+    return dict(min(_numberings(ast), key=lambda numbering: _text(ast, numbering)))
+
+
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 _Numbering = Mapping[str, int]

@@ -10,7 +10,7 @@ How quotients and remainders are simplified is in index_rules; this file holds t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import total_ordering
 from typing import Any, TypeAlias
 
@@ -24,11 +24,12 @@ class Atom:
 
     __slots__ = ("_hash", "hi", "key", "lo")
 
-    def __init__(self, key: Key, lo: int, hi: int) -> None:
+    def __init__(self, key: Key, lo: int, hi: int, parts: tuple[Index, ...] = ()) -> None:
         self.key = key
         self.lo = lo
         self.hi = hi
-        self._hash = hash(key)
+        # a composite's by its parts': hashing the nested key would walk what the parts share again and again
+        self._hash = hash((key[0], parts)) if parts else hash(key)
 
     def __hash__(self) -> int:
         return self._hash
@@ -50,7 +51,7 @@ class Var(Atom):
 
     def __init__(self, name: str, lo: int, hi: int) -> None:
         self.name = name
-        super().__init__((0, name), lo, hi)
+        super().__init__((0, name, lo, hi), lo, hi)
 
     def __str__(self) -> str:
         return self.name
@@ -64,7 +65,7 @@ class Axis(Atom):
     def __init__(self, number: int, size: Index) -> None:
         self.number = number
         self.size = size
-        super().__init__((1, number), 0, max(upper(size) - 1, 0))
+        super().__init__((1, number, key_of(size)), 0, max(upper(size) - 1, 0))
 
     def __str__(self) -> str:
         return f"i{self.number}"
@@ -77,7 +78,7 @@ class Coordinate(Atom):
 
     def __init__(self, value: Expr, lo: int, hi: int) -> None:
         self.value = value
-        super().__init__((2, lo, hi, value.key), lo, hi)
+        super().__init__((2, lo, hi, value.key), lo, hi, (value, lo, hi))
 
     def __str__(self) -> str:
         return f"({self.value} in {self.lo}..{self.hi})"
@@ -93,7 +94,9 @@ class FloorDiv(Atom):
         self.denominator = denominator
         divisors = (max(lower(denominator), 1), upper(denominator))
         corners = [n // d for n in bounds(numerator) for d in divisors]
-        super().__init__((3, numerator.key, key_of(denominator)), min(corners), max(corners))
+        super().__init__(
+            (3, numerator.key, key_of(denominator)), min(corners), max(corners), (numerator, denominator)
+        )
 
     def __str__(self) -> str:
         return f"({self.numerator})//{_operand(self.denominator)}"
@@ -108,7 +111,8 @@ class Mod(Atom):
         self.numerator = numerator
         self.denominator = denominator
         hi = upper(denominator) - 1
-        super().__init__((4, numerator.key, key_of(denominator)), 0, min(hi, numerator.hi) if numerator.lo >= 0 else hi)
+        greatest = min(hi, numerator.hi) if numerator.lo >= 0 else hi
+        super().__init__((4, numerator.key, key_of(denominator)), 0, greatest, (numerator, denominator))
 
     def __str__(self) -> str:
         return f"({self.numerator})%{_operand(self.denominator)}"
@@ -123,7 +127,8 @@ class Max(Atom):
         self.first = first
         self.second = second
         key = (5, key_of(first), key_of(second))
-        super().__init__(key, max(lower(first), lower(second)), max(upper(first), upper(second)))
+        lo, hi = max(lower(first), lower(second)), max(upper(first), upper(second))
+        super().__init__(key, lo, hi, (first, second))
 
     def __str__(self) -> str:
         return f"max({self.first}, {self.second})"
@@ -139,29 +144,54 @@ class Expr:
     Made by arithmetic on Index values and by `single`; never has no terms (that is a plain int).
     """
 
-    __slots__ = ("_hash", "constant", "hi", "key", "lo", "terms")
+    __slots__ = ("_bounds", "_hash", "_key", "constant", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...], constant: int) -> None:
         self.terms = terms
         self.constant = constant
-        lo = hi = constant
-        for monomial, coefficient in terms:
+        # worked out when they are asked for: most sums are steps on the way to another
+        self._bounds: tuple[int, int] | None = None
+        self._key: Key | None = None
+        self._hash: int | None = None
+
+    @property
+    def lo(self) -> int:
+        """The least value that it can be known to take."""
+        return (self._bounds or self._bounded())[0]
+
+    @property
+    def hi(self) -> int:
+        """The greatest value that it can be known to take."""
+        return (self._bounds or self._bounded())[1]
+
+    def _bounded(self) -> tuple[int, int]:
+        lo = hi = self.constant
+        for monomial, coefficient in self.terms:
             low = high = coefficient
             for atom in monomial:
                 corners = (low * atom.lo, low * atom.hi, high * atom.lo, high * atom.hi)
                 low, high = min(corners), max(corners)
             lo += low
             hi += high
-        self.lo = lo
-        self.hi = hi
-        self.key: Key = (*((tuple(atom.key for atom in m), c) for m, c in terms), ((), constant))
-        self._hash = hash(self.key)
+        self._bounds = (lo, hi)
+        return lo, hi
+
+    @property
+    def key(self) -> Key:
+        """What makes it equal to others, and orders it among them."""
+        if self._key is None:
+            self._key = (*((tuple(atom.key for atom in m), c) for m, c in self.terms), ((), self.constant))
+        return self._key
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.terms, self.constant))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Expr) and self._hash == other._hash and self.key == other.key)
+        return self is other or (
+            isinstance(other, Expr) and self.constant == other.constant and self.terms == other.terms
+        )
 
     def __add__(self, other: Index) -> Index:
         terms = dict(self.terms)
@@ -280,20 +310,27 @@ def product(values: tuple[Index, ...] | list[Index]) -> Index:
     return result
 
 
-def leaves(value: Index) -> Iterator[Atom]:
-    """Every Var, Axis and Coordinate in `value`, at any depth, with repetition."""
-    if isinstance(value, int):
-        return
-    for monomial, _ in value.terms:
-        for atom in monomial:
-            if isinstance(atom, FloorDiv | Mod):
-                yield from leaves(atom.numerator)
-                yield from leaves(atom.denominator)
-            elif isinstance(atom, Max):
-                yield from leaves(atom.first)
-                yield from leaves(atom.second)
-            else:
-                yield atom
+def leaves(value: Index) -> set[Atom]:
+    """Every Var, Axis and Coordinate in `value`, at any depth."""
+    found: set[Atom] = set()
+    seen: set[Atom] = set()
+    waiting = [value]
+    while waiting:
+        following = waiting.pop()
+        if isinstance(following, int):
+            continue
+        for monomial, _ in following.terms:
+            for atom in monomial:
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                if isinstance(atom, FloorDiv | Mod):
+                    waiting += (atom.numerator, atom.denominator)
+                elif isinstance(atom, Max):
+                    waiting += (atom.first, atom.second)
+                else:
+                    found.add(atom)
+    return found
 
 
 def axes_in(value: Index) -> set[int]:
@@ -317,24 +354,38 @@ def evaluate_index(value: Index, values: Mapping[Atom, int]) -> int:
 
 def substitute(value: Index, values: Mapping[Atom, Index]) -> Index:
     """`value` with each Var, Axis or Coordinate in `values` replaced, simplified anew."""
-    from kernels.index_rules import floordiv, maximum, mod
+    return _substituted(value, values, {}) if values else value
 
+
+def _substituted(value: Index, values: Mapping[Atom, Index], known: dict[Atom, Index]) -> Index:
+    """As substitute; `known` has what atoms that occur more than once have become."""
     if isinstance(value, int):
         return value
-    result: Index = value.constant
+    terms: dict[Monomial, int] = {}
+    constant = value.constant
     for monomial, coefficient in value.terms:
         term: Index = coefficient
         for atom in monomial:
-            replaced: Index
-            if isinstance(atom, FloorDiv):
-                replaced = floordiv(substitute(atom.numerator, values), substitute(atom.denominator, values))
-            elif isinstance(atom, Mod):
-                replaced = mod(substitute(atom.numerator, values), substitute(atom.denominator, values))
-            elif isinstance(atom, Max):
-                replaced = maximum(substitute(atom.first, values), substitute(atom.second, values))
-            else:
-                found = values.get(atom)
-                replaced = single(atom) if found is None else found
-            term = term * replaced
-        result = result + term
-    return result
+            replaced = known.get(atom)
+            if replaced is None:
+                replaced = known[atom] = _substituted_atom(atom, values, known)
+            term = replaced * term
+        if isinstance(term, int):
+            constant += term
+            continue
+        constant += term.constant
+        for own, times in term.terms:
+            terms[own] = terms.get(own, 0) + times
+    return from_terms(terms, constant)
+
+
+def _substituted_atom(atom: Atom, values: Mapping[Atom, Index], known: dict[Atom, Index]) -> Index:
+    from kernels.index_rules import floordiv, maximum, mod
+
+    if isinstance(atom, FloorDiv | Mod):
+        divide = floordiv if isinstance(atom, FloorDiv) else mod
+        return divide(_substituted(atom.numerator, values, known), _substituted(atom.denominator, values, known))
+    if isinstance(atom, Max):
+        return maximum(_substituted(atom.first, values, known), _substituted(atom.second, values, known))
+    found = values.get(atom)
+    return single(atom) if found is None else found

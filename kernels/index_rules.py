@@ -15,6 +15,7 @@ Each rule is an identity of floor division that holds for all integers in the st
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 
 from kernels.index import (
@@ -32,6 +33,10 @@ from kernels.index import (
     single,
     upper,
 )
+
+
+#: Results kept. Recombination asks for the same quotients and remainders over and over, in what is nested ever more often.
+_CACHED = 1 << 13
 
 
 def floordiv(numerator: Index, denominator: Index) -> Index:
@@ -84,6 +89,7 @@ def maximum(a: Index, b: Index) -> Index:
     return single(Max(first, second))
 
 
+@lru_cache(maxsize=_CACHED)
 def _floordiv_int(numerator: Expr, d: int) -> Index:
     if numerator.lo // d == numerator.hi // d:
         return numerator.lo // d
@@ -138,6 +144,7 @@ def _two_values(value: Expr) -> tuple[Atom, int, int] | None:
     return None
 
 
+@lru_cache(maxsize=_CACHED)
 def _mod_int(numerator: Expr, d: int) -> Index:
     if numerator.lo // d == numerator.hi // d:
         return numerator - d * (numerator.lo // d)
@@ -162,7 +169,7 @@ def _mod_int(numerator: Expr, d: int) -> Index:
 
 
 def _congruent(value: Expr, d: int) -> Index | None:
-    """The expression in [0, d) that is `value` modulo d with its coefficients taken to their least size, if that fits."""
+    """The expression in [0, d) that is `value` modulo d with coefficients of the least size, if that fits."""
     nearest: dict[Monomial, int] = {}
     for monomial, coefficient in value.terms:
         reduced = coefficient % d

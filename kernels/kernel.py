@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from kernels import apply, colours, heuristic, tensor_core_search
 from kernels.heuristic import DEFAULT_SETTINGS, HeuristicSettings
-from kernels.index import Index
+from kernels.index import Index, substitute
 from kernels.ir import Ast
 from kernels.lowering.lower import lower
 from kernels.nest import Nest, build_nest
 from kernels.ops import Ops
 from kernels.opt import Opt
-from kernels.program import Program
+from kernels.program import Program, with_names
+from kernels.renaming import canonical_names, renamed_ast, renaming
 from kernels.state import KernelState
 from kernels.target import Target
 
@@ -108,11 +109,22 @@ class Kernel:
         """A plain identifier made of the kernel's kind and sizes alone, so the same everywhere."""
         stores = sum(node.op is Ops.STORE for node in self.ast.nodes)
         kind = ("r" if self.nest.reduces else "E") + (str(stores) if stores > 1 else "")
-        return "_".join((kind, *(re.sub(r"\W", "_", str(size)) for size in self.full_shape)))
+        sizes = self.full_shape
+        if self.nest.has_variables:
+            values = renaming(self.ast.variables, canonical_names(self.ast))
+            sizes = tuple(substitute(size, values) for size in sizes)
+        return "_".join((kind, *(re.sub(r"\W+", "_", str(size)).strip("_") for size in sizes)))
 
     def to_program(self) -> Program:
         """The program of the kernel as it is. Raises ProgramError where a limit of the target is in the way."""
-        return lower(self.state, self.nest, self.target, self.name)
+        if not self.nest.has_variables:
+            return lower(self.state, self.nest, self.target, self.name)
+        names = canonical_names(self.ast)
+        values = renaming(self.ast.variables, names)
+        nest = build_nest(renamed_ast(self.ast, names))
+        state = self.state.replaced(sizes=tuple(substitute(size, values) for size in self.state.sizes))
+        program = lower(state, nest, self.target, self.name)
+        return with_names(program, {new: old for old, new in names.items()})
 
     def apply_tensor_cores(
         self,

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.index import Atom, Axis, Index, product, single, substitute
+from kernels.index import Atom, Axis, Index, product, single
 from kernels.ir import Ast, ReduceArg, View, Views
 from kernels.ops import ACCESSES, Ops
-from kernels.raw_view import RawView, contiguous_strides, merged, undecided_mask
-from kernels.view_stack import Location, known_strides, locate
+from kernels.raw_view import RawView, contiguous_strides, merged, raw_view, undecided_mask
+from kernels.view_stack import Location, Strides, known_strides, locate, outline, seen_strides, unravel
 
 #: What a padded reduction may not have below it: a function that does not keep 0, so that padding would count.
 _NOT_ZERO_PRESERVING = frozenset({Ops.RECIP, Ops.LOG2, Ops.EXP2, Ops.IDIV, Ops.POW})
-
-Strides = tuple[Index | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +27,15 @@ class Row:
     """One row over the nest's axes.
 
     spans: whether it has that axis, or size 1 there. strides: the known ones, None where there is none. raw: the last
-    view. location: where it goes, over the nest's axes (contiguous for a reduction's rows).
+    view. location: where it goes, over the nest's axes (contiguous for a reduction's rows). outline: the same as far as
+    merging and the heuristic see it.
     """
 
     spans: tuple[bool, ...]
     strides: Strides
     raw: RawView
     location: Location
+    outline: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,7 @@ def build_nest(ast: Ast) -> Nest:
     first_reduce = sum(full[i] == output[i] for i in order)
     rows = [_access_row(ast, n) for n in numbers] + [row for n in reduces for row in _reduce_rows(ast, n, numbers)]
     groups = _merge(order, full, [row.strides for row in rows], first_reduce)
-    values = _axis_expressions(full, groups)
-    nest_rows = tuple(_on_groups(row, groups, values) for row in rows)
+    nest_rows = tuple(_on_groups(row, groups, full) for row in rows)
     return Nest(
         ast=ast,
         sizes=tuple(product([full[i] for i in group]) for group in groups),
@@ -143,12 +142,13 @@ def _row(views: Views) -> Row:
     """The row of a view stack over the AST's own axes."""
     last = views[-1]
     axes = [Axis(number, size) for number, size in enumerate(last.shape)]
-    location = locate(
-        views, tuple(0 if size == 1 else single(axis) for axis, size in zip(axes, last.shape, strict=True))
-    )
-    strides = known_strides(location, tuple(range(len(axes))))
-    mask = last.mask or tuple((0, size) for size in last.shape)
-    return Row(tuple(size != 1 for size in last.shape), strides, RawView(last.shape, last.strides, mask), location)
+    coordinates = tuple(0 if size == 1 else single(axis) for axis, size in zip(axes, last.shape, strict=True))
+    location = locate(views, coordinates)
+    masked = any(view.mask is not None for view in views)
+    seen = outline(views, coordinates) if masked and len(views) > 1 else location
+    raw = raw_view(views)
+    strides = seen_strides(location, seen, raw.tangled, tuple(range(len(axes))))
+    return Row(tuple(size != 1 for size in last.shape), strides, raw, location, seen)
 
 
 def _contiguous_row(shape: tuple[Index, ...]) -> Row:
@@ -180,20 +180,24 @@ def _merges(strides: Strides, outer: int, inner: int, inner_size: Index) -> bool
     return plain and below != 0 and above == inner_size * below  # type: ignore[operator]
 
 
-def _axis_expressions(full: tuple[Index, ...], groups: list[list[int]]) -> dict[Atom, Index]:
-    """The AST's axes as the nest's, for sums whose strides merge: the innermost of a group takes the whole position."""
-    result: dict[Atom, Index] = {}
+def _on_groups(row: Row, groups: list[list[int]], full: tuple[Index, ...]) -> Row:
+    """The row of the AST's axes on the nest's."""
+    strides = known_strides(row.location, tuple(range(len(full))))
+    linear = {i for i in range(len(full)) if strides[i] == row.strides[i]} - row.outline.validity.axes
+    values: dict[Atom, Index] = {}
     for number, group in enumerate(groups):
-        size = product([full[i] for i in group])
-        for i in group:
-            result[Axis(i, full[i])] = single(Axis(number, size)) if i == group[-1] else 0
-    return result
-
-
-def _on_groups(row: Row, groups: list[list[int]], values: dict[Atom, Index]) -> Row:
-    location = Location(substitute(row.location.position, values), row.location.validity.substitute(values))
+        whole = single(Axis(number, product([full[i] for i in group])))
+        if linear.issuperset(group):
+            # strides that merge: the innermost axis takes the whole position
+            parts: tuple[Index, ...] = (*(0 for _ in group[1:]), whole)
+        else:
+            parts = unravel(whole, tuple(full[i] for i in group))
+        values.update({Axis(i, full[i]): part for i, part in zip(group, parts, strict=True)})
+    location = row.location.substitute(values)
+    seen = location if row.outline is row.location else row.outline.substitute(values)
+    raw = merged(row.raw, groups)
     spans = tuple(any(row.spans[i] for i in group) for group in groups)
-    return Row(spans, tuple(row.strides[group[-1]] for group in groups), merged(row.raw, groups), location)
+    return Row(spans, seen_strides(location, seen, raw.tangled, tuple(range(len(groups)))), raw, location, seen)
 
 
 def _reduced_axes(ast: Ast, node: int, groups: list[list[int]]) -> tuple[int, ...]:

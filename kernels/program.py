@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from kernels.dtypes import DType
-from kernels.index import Index
+from kernels.index import Atom, Index, Var, single, substitute
 from kernels.opt import Opt
 from kernels.target import Target
 
@@ -59,3 +60,19 @@ class Program:
     bytes: int
     opts: tuple[Opt, ...]
     codegen_version: int = CODEGEN_VERSION
+
+
+def with_names(program: Program, names: Mapping[str, str]) -> Program:
+    """`program` with its variables called as `names` says wherever a caller sees them; the source stays as it is."""
+    variables = [arg for arg in program.args if isinstance(arg, VariableArgument)]
+    values: dict[Atom, Index] = {
+        Var(v.name, v.min, v.max): single(Var(names[v.name], v.min, v.max)) for v in variables
+    }
+    x, y, z = (substitute(size, values) for size in program.global_size)
+    args = tuple(
+        replace(arg, name=names[arg.name])
+        if isinstance(arg, VariableArgument)
+        else replace(arg, length=substitute(arg.length, values))
+        for arg in program.args
+    )
+    return replace(program, global_size=(x, y, z), args=args)

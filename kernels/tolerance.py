@@ -96,7 +96,7 @@ class _Noise:
 
 def _noise(kernel: ConcreteAst, number: int, found: list[_Noise]) -> _Noise:
     node = kernel.nodes[number]
-    if node.op in ACCESSES or node.dtype is None:
+    if not node.src or node.op in ACCESSES or node.dtype is None:
         return _Noise()
     operands = [found[source] for source in node.src]
     carried = max(operand.relative for operand in operands)

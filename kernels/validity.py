@@ -99,6 +99,8 @@ class Validity:
         return Validity(tuple(kept[expr] for expr in sorted(kept, key=key_of))) if found else self
 
 
+_WIDEST = 1 << 62
+
 VALID = Validity()
 NEVER = Validity((), False)
 
@@ -127,9 +129,10 @@ def _at_most(value: Index, hi: int | None) -> list[Condition | None]:
         u, v = split_by_factor(expr, factor)
         if lower(v) >= 0 and upper(v) < factor and limit % factor >= upper(v):
             return _at_most(u, limit // factor)
-    atom = expr.atom
-    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
-        return _at_most(atom.numerator, limit * atom.denominator + atom.denominator - 1)
+    whole = _multiplied_out(expr)
+    if whole is not None:
+        numerator, d = whole
+        return _at_most(numerator, limit * d + d - 1)
     return _at_least(-expr, -limit) if expr.terms[0][1] < 0 else [Condition(expr, None, limit)]
 
 
@@ -149,10 +152,23 @@ def _at_least(value: Index, lo: int | None) -> list[Condition | None]:
         u, v = split_by_factor(expr, factor)
         if lower(v) >= 0 and upper(v) < factor and (limit % factor == 0 or limit % factor > upper(v)):
             return _at_least(u, -(-limit // factor))
-    atom = expr.atom
-    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
-        return _at_least(atom.numerator, limit * atom.denominator)
+    whole = _multiplied_out(expr)
+    if whole is not None:
+        numerator, d = whole
+        return _at_least(numerator, limit * d)
     return _at_most(-expr, -limit) if expr.terms[0][1] < 0 else [Condition(expr, limit, None)]
+
+
+def _multiplied_out(expr: Expr) -> tuple[Index, int] | None:
+    """(n, d) with expr = n // d, where the sum has one quotient by a number in it, once, and n fits into 64 bits."""
+    quotients = [(atom, c) for monomial, c in expr.terms for atom in monomial if isinstance(atom, FloorDiv)]
+    if len(quotients) != 1:
+        return None
+    atom, coefficient = quotients[0]
+    if coefficient != 1 or not isinstance(atom.denominator, int) or ((atom,), 1) not in expr.terms:
+        return None
+    whole = (expr - single(atom)) * atom.denominator + atom.numerator
+    return (whole, atom.denominator) if max(-lower(whole), upper(whole)) < _WIDEST else None
 
 
 def _factors(expr: Expr) -> list[int]:
@@ -188,13 +204,14 @@ def assuming(value: Index, conditions: tuple[Condition, ...]) -> Index:
     for condition in conditions:
         if isinstance(value, int):
             return value
-        known = narrowed(
-            condition.expr,
-            condition.expr.lo if condition.lo is None else condition.lo,
-            condition.expr.hi if condition.hi is None else condition.hi,
-        )
-        value = without_coordinates(_replace_sum(value, condition.expr, known))
+        value = without_coordinates(_replace_sum(value, condition.expr, _known(condition)))
     return value
+
+
+def _known(condition: Condition) -> Index:
+    """The condition's expression, known to lie in its bounds."""
+    expr, lo, hi = condition.expr, condition.lo, condition.hi
+    return narrowed(expr, expr.lo if lo is None else lo, expr.hi if hi is None else hi)
 
 
 def _replace_sum(value: Index, expr: Expr, known: Index) -> Index:
@@ -222,3 +239,49 @@ def _replace_in_atom(atom: Atom, expr: Expr, known: Index) -> Index:
         divide = floordiv if isinstance(atom, FloorDiv) else mod
         return divide(numerator, atom.denominator)
     return single(atom)
+
+
+def assuming_in_steps(value: Index, conditions: tuple[Condition, ...]) -> Index:
+    """As `assuming`, but as tinygrad 0.10.2 sees it: quotients are taken in steps, part of a sum is found as well.
+
+    A step divides by the smallest coefficient that divides the denominator. A sum that stands in no step is not found.
+    """
+    for condition in conditions:
+        value = without_coordinates(_replace_in_steps(value, condition.expr, _known(condition)))
+    return value
+
+
+def _replace_in_steps(value: Index, expr: Expr, known: Index) -> Index:
+    if isinstance(value, int):
+        return value
+    terms = dict(value.terms)
+    if len(expr.terms) > 1 and all(terms.get(monomial) == coefficient for monomial, coefficient in expr.terms):
+        return value - expr + known
+    result: Index = value.constant
+    for monomial, coefficient in value.terms:
+        term: Index = coefficient
+        for atom in monomial:
+            term = term * _atom_in_steps(atom, expr, known)
+        result = result + term
+    return result
+
+
+def _atom_in_steps(atom: Atom, expr: Expr, known: Index) -> Index:
+    if expr.atom == atom:
+        return known
+    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
+        return _divide_in_steps(atom.numerator, atom.denominator, expr, known)
+    if isinstance(atom, FloorDiv | Mod):
+        divide = floordiv if isinstance(atom, FloorDiv) else mod
+        return divide(_replace_in_steps(atom.numerator, expr, known), atom.denominator)
+    return single(atom)
+
+
+def _divide_in_steps(numerator: Index, d: int, expr: Expr, known: Index) -> Index:
+    """numerator // d with `expr` replaced: (c*u + v) // d is (u + v//c) // (d/c)."""
+    factors = [] if isinstance(numerator, int) else [f for f in _factors(numerator) if f < d and d % f == 0]
+    if isinstance(numerator, int) or not factors:
+        return floordiv(_replace_in_steps(numerator, expr, known), d)
+    factor = factors[-1]
+    u, v = split_by_factor(numerator, factor)
+    return _divide_in_steps(u + _divide_in_steps(v, factor, expr, known), d // factor, expr, known)

@@ -10,12 +10,16 @@ the heuristic know of an access (known strides, masked axes) has to follow that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernels.index import Axis, Expr, Index, axes_in, single, upper
+from kernels.index import Atom, Axis, Expr, Index, axes_in, single, substitute, upper
 from kernels.index_rules import floordiv, mod
 from kernels.ir import View, Views
-from kernels.validity import NEVER, VALID, Validity, assuming, narrowed, without_coordinates
+from kernels.validity import NEVER, VALID, Validity, assuming, assuming_in_steps, narrowed, without_coordinates
+
+#: Per axis its stride, None where none is known.
+Strides = tuple[Index | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,10 @@ class Location:
 
     position: Index
     validity: Validity
+
+    def substitute(self, values: Mapping[Atom, Index]) -> Location:
+        """The same with leaves replaced, simplified anew."""
+        return Location(substitute(self.position, values), self.validity.substitute(values))
 
 
 def locate(views: Views, coordinates: tuple[Index, ...]) -> Location:
@@ -65,15 +73,16 @@ def outline(views: Views, coordinates: tuple[Index, ...]) -> Location:
         if depth < len(views) - 1:
             view = merged_view(view)
             coordinates = unravel(position, view.shape)
-            if coordinates:
-                # What masks above keep out may lie beyond the view below.
+            if view.shape and isinstance(view.shape[0], int):
+                # what the masks above keep out may lie beyond the view below
                 coordinates = (mod(coordinates[0], view.shape[0]), *coordinates[1:])
         _, validity = _apply_mask(view, coordinates, validity)
         position = view.offset
         for coordinate, stride in zip(coordinates, view.strides, strict=True):
             position = position + coordinate * stride
-    for _ in validity.conditions:
-        simpler = assuming(position, validity.simplified().conditions, stepwise=True)
+    known = validity.simplified().conditions
+    for _ in known:
+        simpler = assuming_in_steps(position, known)
         if simpler == position:
             break
         position = simpler
@@ -105,7 +114,7 @@ def unravel(position: Index, shape: tuple[Index, ...]) -> tuple[Index, ...]:
 
 
 def merged_view(view: View) -> View:
-    """The same view with neighbouring axes merged where strides and mask allow, so that less has to be unravelled."""
+    """The same view with neighbouring axes merged where strides allow it and no mask cuts the inner one."""
     mask = view.mask or tuple((0, size) for size in view.shape)
     shape: list[Index] = []
     strides: list[Index] = []
@@ -113,10 +122,9 @@ def merged_view(view: View) -> View:
     for size, stride, bound in zip(view.shape, view.strides, mask, strict=True):
         if size == 1 and bound == (0, 1):
             continue
-        whole = bound == (0, size)
-        if shape and whole and masks[-1] == (0, shape[-1]) and strides[-1] == size * stride:
-            shape[-1], strides[-1] = shape[-1] * size, stride
-            masks[-1] = (0, shape[-1])
+        if shape and bound == (0, size) and strides[-1] == size * stride:
+            start, end = masks[-1]
+            shape[-1], strides[-1], masks[-1] = shape[-1] * size, stride, (start * size, end * size)
         else:
             shape.append(size)
             strides.append(stride)
@@ -125,7 +133,7 @@ def merged_view(view: View) -> View:
     return View(tuple(shape), tuple(strides), view.offset, None if unmasked else tuple(masks))
 
 
-def known_strides(location: Location, numbers: tuple[int, ...]) -> tuple[Index | None, ...]:
+def known_strides(location: Location, numbers: tuple[int, ...]) -> Strides:
     """Per axis number, its stride in the simplified position: None where it is not linear, or where it is masked."""
     linear: dict[int, Index] = {}
     entangled = set(location.validity.axes)
@@ -143,3 +151,9 @@ def known_strides(location: Location, numbers: tuple[int, ...]) -> tuple[Index |
             else:
                 entangled |= {axis.number for axis in own}
     return tuple(None if number in entangled else linear.get(number, 0) for number in numbers)
+
+
+def seen_strides(location: Location, outlined: Location, tangled: bool, numbers: tuple[int, ...]) -> Strides:
+    """The strides that merging and the heuristic know: linear in the outline and not masked; 0 alone if tangled."""
+    strides = known_strides(Location(outlined.position, location.validity), numbers)
+    return tuple(stride if stride == 0 else None for stride in strides) if tangled else strides

@@ -186,7 +186,10 @@ class Accesses:
         if base is None:
             linear = {axis: 0 for axis, stride in strides.items() if stride is not None}
             base = self._bases[node] = substitute(context.locations[node].position, context.at(linear))
-        return context.integers.text(base + offset, scope)
+        known = scope.sums.get((node, "base"))
+        if known is None:
+            known = scope.sums[(node, "base")] = context.integers.text(base, scope)
+        return f"{known}{offset:+d}" if offset else known
 
 
 def _both(first: Validity, second: Validity) -> Validity:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.index import Axis, Index, axes_in
+from kernels.index import Atom, Index, axes_in, product, substitute
+from kernels.index_rules import floordiv
 from kernels.ir import ReduceArg
-from kernels.nest import Nest
-from kernels.ops import ACCESSES, Ops
-from kernels.rows import row_location
+from kernels.nest import Nest, Row
+from kernels.ops import Ops
 from kernels.state import KernelState, Padding, carried, nest_axes
 from kernels.validity import Validity
 from kernels.view_stack import Location
@@ -21,9 +21,10 @@ from kernels.view_stack import Location
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A REDUCE_AXIS on the state's axes, by id: its reduce loops, group axes and unroll axes; padding of any of them.
+    """A REDUCE_AXIS on the state's axes, by id: its reduce loops, group axes and unroll axes.
 
-    paddings: (position, real size) pairs that must hold for an element to count.
+    Axes that it reduces but on which its source does not change are none of these: `repeats` says how many times each
+    value counts for them. paddings: what must hold for an element to count.
     """
 
     node: int
@@ -32,6 +33,7 @@ class Reduction:
     groups: tuple[int, ...]
     unrolls: tuple[int, ...]
     paddings: Validity
+    repeats: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Dependence:
 
 def dependence_of(state: KernelState, nest: Nest) -> Dependence:
     """The dependences of a kernel's nodes."""
-    _, paddings = nest_axes(state, nest.sizes) if state.rules is not None else ({}, ())
+    values, paddings = nest_axes(state, nest.sizes)
     roots = carried(state, tuple(range(len(nest.sizes))))
     nodes = nest.ast.nodes
     axes: list[frozenset[int]] = []
@@ -61,8 +63,8 @@ def dependence_of(state: KernelState, nest: Nest) -> Dependence:
     stored: dict[int, frozenset[int]] = {}
     rows = {access.node: access.row for access in nest.accesses}
     for number, node in enumerate(nodes):
-        if node.op in ACCESSES and number in rows:
-            location = _needed(row_location(state, nest, rows[number]), state, nest, number, paddings)
+        if number in rows:
+            location = _located(rows[number], node.op, values, paddings)
             locations[number] = location
             own = frozenset(axes_in(location.position)) | frozenset(location.validity.axes)
             if node.op is Ops.STORE:
@@ -72,7 +74,7 @@ def dependence_of(state: KernelState, nest: Nest) -> Dependence:
                 own = frozenset()
             axes.append(own)
         elif node.op is Ops.REDUCE_AXIS:
-            reduced = _reduced(state, nest, number, roots)
+            reduced = _reduced(state, nest, number, roots, axes[node.src[0]])
             reductions[number] = _reduction(state, nest, number, reduced, roots, paddings)
             axes.append(axes[node.src[0]] - reduced)
         else:
@@ -87,35 +89,38 @@ def _plain(size: Index) -> int:
     return size
 
 
-def _needed(
-    location: Location, state: KernelState, nest: Nest, node: int, paddings: tuple[Padding, ...]
-) -> Location:
-    """The location with the padding of an axis left out where the access does not move along it: it is the same there."""
-    op = nest.ast.nodes[node].op
-    if not paddings or op is Ops.STORE:
-        return location
-    row = nest.access_of(node).row
-    moving = axes_in(row.location.position) | row.location.validity.axes
-    if op is Ops.VALID:
-        moving = set()
-    dropped = [padding for padding in paddings if padding.axis not in moving and row.spans[padding.axis]]
-    if not dropped:
-        return location
-    values, _ = nest_axes(state, nest.sizes)
+def _located(row: Row, op: Ops, values: dict[Atom, Index], paddings: tuple[Padding, ...]) -> Location:
+    """Where `row` goes over the state's axes. What is padded is not valid, but where the row does not move along the axis.
+
+    A store is not done in any padding; a VALID tells of its view alone.
+    """
     validity = row.location.validity.substitute(values)
-    for padding in paddings:
-        if padding.axis in moving and row.spans[padding.axis]:
-            validity = validity.restrict(padding.position, 0, padding.size - 1)
-    return Location(location.position, validity)
+    if paddings and op is not Ops.VALID:
+        moving = axes_in(row.location.position) | row.location.validity.axes
+        for padding in paddings:
+            if row.spans[padding.axis] and (op is Ops.STORE or padding.axis in moving):
+                validity = validity.restrict(padding.position, 0, padding.size - 1)
+    return Location(substitute(row.location.position, values), validity)
 
 
-def _reduced(state: KernelState, nest: Nest, node: int, roots: dict[int, int]) -> frozenset[int]:
-    """The ids of the axes that reduction number `node` reduces and its source has."""
-    nest_node = nest.reduces.index(node)
+def _reduced(
+    state: KernelState, nest: Nest, node: int, roots: dict[int, int], source: frozenset[int]
+) -> frozenset[int]:
+    """The ids of the axes that reduction number `node` reduces, those left out on which its source does not change."""
     spans = nest.spans[nest.ast.nodes[node].src[0]]
     assert spans is not None
-    own = {axis for axis in nest.reduced_axes[nest_node] if spans[axis]}
+    changing = {roots[axis] for axis in source}
+    own = {axis for axis in nest.reduced_axes[nest.reduces.index(node)] if spans[axis] and axis in changing}
     return frozenset(axis for axis in state.ids if roots[axis] in own)
+
+
+def _repeats(nest: Nest, node: int, own_roots: set[int]) -> Index:
+    """How many elements of the AST's reduction there are for each one of `own_roots`' (the nest's) axes."""
+    shape = nest.ast.shapes[nest.ast.nodes[node].src[0]]
+    arg = nest.ast.nodes[node].arg
+    assert shape is not None and isinstance(arg, ReduceArg)
+    whole = product([shape[axis] for axis in arg.axes])
+    return floordiv(whole, product([nest.sizes[axis] for axis in sorted(own_roots)]))
 
 
 def _reduction(
@@ -136,9 +141,5 @@ def _reduction(
         groups=tuple(axis for place, axis in places if axis in reduced and place < state.first_loop),
         unrolls=tuple(axis for place, axis in places if axis in reduced and place >= state.first_upcast),
         paddings=real,
+        repeats=_repeats(nest, node, own_roots),
     )
-
-
-def axis_atoms(state: KernelState) -> dict[int, Axis]:
-    """The state's axes as index atoms, by id."""
-    return {axis: Axis(axis, size) for axis, size in zip(state.ids, state.sizes, strict=True)}

@@ -38,12 +38,12 @@ class Integers:
         atom = value.atom
         if isinstance(atom, Axis | Var):
             return self.atom_text(atom)
-        name = home.sums.get(value.key)
+        name = home.sums.get(value)
         if name is None:
             name = f"a{self._count}"
             self._count += 1
             home.lines.append(f"{'long' if is_wide(value) else 'int'} {name} = {self.expression(value)};")
-            home.sums[value.key] = name
+            home.sums[value] = name
         return name
 
     def expression(self, value: Index) -> str:

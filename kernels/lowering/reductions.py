@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, DType
+from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
 from kernels.index import Index, upper
 from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import Reduction
@@ -55,6 +55,7 @@ class Reductions:
         self.close_loops(reductions[0].loops, inner)
         for reduction in reductions:
             results = self._horizontal(reduction, partial[reduction.node], home)
+            self._repeat(reduction, results, home)
             if reduction.groups:
                 self._across_group(reduction, results, home)
             self._finish(reduction, results, home)
@@ -258,6 +259,19 @@ class Reductions:
             home.lines.append(f"{opencl.type_of(value)} {name} = {value.text};")
             result[key] = Value(name, value.dtype, 1, value.mask_bits, simple=True)
         return result
+
+    def _repeat(self, reduction: Reduction, results: dict[tuple[int, ...], Value], home: Scope) -> None:
+        """Let each result count as often as its source is the same along axes that are reduced."""
+        if reduction.repeats == 1 or reduction.op is Ops.MAX or self._accumulating(reduction) is BOOL:
+            return
+        times = self.context.integers.expression(reduction.repeats)
+        for value in results.values():
+            if reduction.op is Ops.ADD:
+                count = opencl.cast(Value(times, INT64), value.dtype)
+                home.lines.append(f"{value.text} *= {count.text};")
+            else:
+                one = self.context.declare(Value(value.text, value.dtype, value.width, value.mask_bits), home)
+                home.lines.append(f"for (long q = 1; q < {times}; q++) {value.text} *= {one.text};")
 
     def _across_group(self, reduction: Reduction, results: dict[tuple[int, ...], Value], home: Scope) -> None:
         """Combine the partial results of the work-items that differ in this reduction's group axes alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernels.constants import constant_in
 from kernels.dtypes import DType
 from kernels.ir import VariableArg
 from kernels.lowering.accesses import Accesses
@@ -64,7 +65,7 @@ class Values:
         found = self.context.nest.ast.nodes[node]
         if found.op is Ops.CONST:
             assert found.dtype is not None and isinstance(found.arg, int | float)
-            return opencl.literal(found.arg, found.dtype)
+            return opencl.literal(constant_in(found.arg, found.dtype), found.dtype)
         if found.op is Ops.DEFINE_VAR:
             assert found.dtype is not None and isinstance(found.arg, VariableArg)
             return Value(found.arg.name, found.dtype, simple=True)

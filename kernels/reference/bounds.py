@@ -66,9 +66,12 @@ def operation_error(step: Step) -> Error:
         return _compare(step)
     if step.op is Ops.NEG:
         return step.errors[0]
-    if step.dtype.is_float:
-        return _settled(step, _FLOAT_RULES[step.op](step))
-    return _integer(step)
+    if not step.dtype.is_float:
+        return _integer(step)
+    error = _FLOAT_RULES[step.op](step)
+    if error is not None and not step.exact and step.op is not Ops.MAX:  # what is off is rounded too
+        error = np.where(error == 0.0, 0.0, error * (1.0 + 8.0 * UNITS[step.dtype]) + LEAST[step.dtype])
+    return _settled(step, error)
 
 
 def rounding(result: Array, dtype: DType, units: float) -> Array:
@@ -235,7 +238,20 @@ def _settled(step: Step, error: Error) -> Error:
         certain = exact | (infinite & bounded)
     else:
         certain = exact if step.op is Ops.POW else exact | undefined
+    certain = certain & ~_divides_by_zero(step)
     return np.where(finite, error, np.where(certain, 0.0, np.inf))
+
+
+def _divides_by_zero(step: Step) -> Array:
+    """Where a division by zero makes the result. It is IEEE 754's, and service.md leaves it open."""
+    match step.op:
+        case Ops.FDIV:
+            return np.equal(step.values[1], 0.0)
+        case Ops.RECIP:
+            return np.equal(step.values[0], 0.0)
+        case Ops.POW:
+            return np.equal(step.values[0], 0.0) & np.less(step.values[1], 0.0)
+    return np.zeros(1, bool)
 
 
 def _add(step: Step) -> Error:
@@ -270,7 +286,7 @@ def _reciprocal(step: Step) -> Error:
 
 
 def _quotient(step: Step, dividend_error: Array | float, divisor: Array, divisor_error: Array | float) -> Error:
-    """Division by zero is not compared, nor by what may be zero."""
+    """Division by what may be zero is not compared."""
     room = np.abs(divisor) - divisor_error
     carried = dividend_error + np.abs(step.result) * divisor_error
     safe = np.isnan(divisor) | (room > 0.0)
@@ -317,17 +333,16 @@ def _power(step: Step) -> Error:
     """Of an exact base and exponent, or of a positive base: that of exp2(exponent * log2(base))."""
     base, exponent = step.values[0].astype(np.float64), step.values[1].astype(np.float64)
     scale = np.abs(np.log2(np.abs(base)))
-    divides = (base == 0.0) & (exponent < 0.0)
     own = rounding(step.result, step.dtype, 40.0)
     own = own + np.where(np.isfinite(scale), np.abs(exponent) * scale, 0.0) * (own * 0.1)
     if step.exact:
-        return np.where(divides, np.inf, own)
+        return own
     room = base - step.error(0)
     safe = room > 0.0
     shift = step.error(0) / np.where(safe, room, 1.0)
     grown = np.abs(exponent) * shift + (scale * _LN2 + shift) * step.error(1)
     untouched = (np.asarray(step.error(0)) == 0.0) & (step.error(1) == 0.0)
-    carried = np.where(safe, np.abs(step.result) * np.expm1(grown), np.where(untouched & ~divides, 0.0, np.inf))
+    carried = np.where(safe, np.abs(step.result) * np.expm1(grown), np.where(untouched, 0.0, np.inf))
     return carried + own
 
 

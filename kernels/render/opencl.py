@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 
+from kernels.constants import rounded
 from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType, Kind
 from kernels.ops import Ops
 from kernels.render.value import Value
@@ -91,29 +91,15 @@ def literal(number: float, dtype: DType) -> Value:
 
 
 def _float_literal(number: float, dtype: DType) -> str:
+    suffix = "" if dtype is FLOAT64 else "f"
+    number = rounded(number, dtype)
     if math.isnan(number):
-        return "NAN" if dtype is not FLOAT64 else "((double)NAN)"
-    if dtype is FLOAT64:
-        return _signed("INFINITY", number) if math.isinf(number) else _signed(repr(abs(number)), number)
-    if dtype is FLOAT32 and not math.isinf(number):
-        try:
-            number = struct.unpack("<f", struct.pack("<f", number))[0]
-        except OverflowError:
-            number = math.copysign(math.inf, number)
-    if math.isinf(number):
+        text = "NAN"
+    elif math.isinf(number):
         text = _signed("INFINITY", number)
     else:
-        text = _signed(f"{abs(number)!r}f", number)
-    return f"((half){text})" if dtype is FLOAT16 else f"({_bfloat16_value(number)})" if dtype is BFLOAT16 else text
-
-
-def _bfloat16_value(number: float) -> str:
-    if math.isinf(number):
-        return _signed("INFINITY", number)
-    bits: int = struct.unpack("<I", struct.pack("<f", number))[0]
-    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    value = struct.unpack("<f", struct.pack("<I", bits))[0]
-    return _signed("INFINITY", value) if math.isinf(value) else _signed(f"{abs(value)!r}f", value)
+        text = _signed(f"{abs(number)!r}{suffix}", number)
+    return f"(({_TYPES[dtype.name]}){text})" if dtype is FLOAT16 or text[-1] not in "0123456789f)" else text
 
 
 def _signed(text: str, number: float) -> str:
@@ -169,6 +155,11 @@ def _mask(value: Value, bits: int) -> str:
 def assignable(value: Value, variable: Value) -> str:
     """The text of `value` as `variable`'s type, which may be a mask of another width."""
     return _mask(value, variable.mask_bits) if variable.mask_bits else value.text
+
+
+def _ones(mask: Value) -> str:
+    """1 in every lane, of the mask's own type."""
+    return f"({type_of(mask)})(1)"
 
 
 def operation(op: Ops, dtype: DType, values: list[Value]) -> Value:
@@ -301,7 +292,7 @@ def cast(value: Value, dtype: DType) -> Value:
         zero = literal(0, value.dtype).text
         return Value(f"({value.text} != {zero})", BOOL, width, 0 if width == 1 else _element_bits(value.dtype))
     if value.mask_bits:
-        value = Value(f"({value.text} & 1)", INT32, width)
+        value = Value(f"({value.text} & {_ones(value)})", INT32, width)
     elif value.dtype is BFLOAT16:
         value = Value(value.text, FLOAT32, width)
         if dtype is FLOAT32:
@@ -361,7 +352,8 @@ def load(pointer: str, index: str, dtype: DType, width: int) -> Value:
     if width > 1:
         text = f"LOAD_{vector_type(memory_type(dtype), width)}({pointer} + ({index}))"
     if dtype is BOOL:
-        return Value(f"({text} != 0)", BOOL, width, 0 if width == 1 else 8)
+        zero = "0" if width == 1 else f"(uchar{width})(0)"
+        return Value(f"({text} != {zero})", BOOL, width, 0 if width == 1 else 8)
     if dtype is BFLOAT16:
         return _bfloat16_from_bits(text, width)
     return Value(text, dtype, width)
@@ -373,7 +365,7 @@ def store(pointer: str, index: str, value: Value) -> str:
     if value.dtype is BFLOAT16:
         text = f"bf16_bits{value.width}({text})"
     elif value.dtype is BOOL:
-        text = f"(uchar)({text})" if value.width == 1 else _converted(f"{text} & 1", f"uchar{value.width}")
+        text = f"(uchar)({text})" if value.width == 1 else _converted(f"{text} & {_ones(value)}", f"uchar{value.width}")
     if value.width == 1:
         return f"{pointer}[{index}] = {text};"
     return f"STORE_{vector_type(memory_type(value.dtype), value.width)}({text}, {pointer} + ({index}));"

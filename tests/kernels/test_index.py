@@ -26,10 +26,22 @@ from kernels.index import (
     variables_in,
 )
 from kernels.index_rules import floordiv, maximum, mod
-from tests.kernels.expressions import FIXED_AXES, LEAVES, Point, Tree, at, built, computed, exactly, is_canonical
-from tests.kernels.expressions import meaning, points, trees
+from tests.kernels.expressions import (
+    FIXED_AXES,
+    LEAVES,
+    Point,
+    Tree,
+    at,
+    built,
+    computed,
+    exactly,
+    is_canonical,
+    meaning,
+    points,
+    trees,
+)
 
-I, J, K, N, M = (single(LEAVES[name]) for name in "ijknm")
+I4, J7, K24, N, M = (single(LEAVES[name]) for name in "ijknm")
 
 
 @given(trees(), points())
@@ -104,15 +116,15 @@ def test_product_distributes_over_a_sum(a: Tree, b: Tree, c: Tree, point: Point)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (I + J, J + I),
-        (2 * I + 3 * I, 5 * I),
-        ((I + 1) * (J - 1), I * J - I + J - 1),
+        (I4 + J7, J7 + I4),
+        (2 * I4 + 3 * I4, 5 * I4),
+        ((I4 + 1) * (J7 - 1), I4 * J7 - I4 + J7 - 1),
         (N * (M + 2), N * M + 2 * N),
-        (3 - (I - J), J + 3 - I),
-        (-(-I), I),
-        (floordiv(I + 9 * J, 5) + K, K + floordiv(J * 9 + I, 5)),
+        (3 - (I4 - J7), J7 + 3 - I4),
+        (0 - (0 - I4), I4),
+        (floordiv(I4 + 9 * J7, 5) + K24, K24 + floordiv(J7 * 9 + I4, 5)),
         (maximum(N, M), maximum(M, N)),
-        (mod(5 * J + N, M), mod(N + J + 4 * J, M)),
+        (mod(5 * J7 + N, M), mod(N + J7 + 4 * J7, M)),
     ],
 )
 def test_equal_expressions_are_one_value(one: Index, other: Index) -> None:
@@ -123,12 +135,12 @@ def test_equal_expressions_are_one_value(one: Index, other: Index) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (I, J),
-        (I, I + 1),
-        (I, 2 * I),
+        (I4, J7),
+        (I4, I4 + 1),
+        (I4, 2 * I4),
         (single(Axis(0, 4)), single(Var("i", 0, 3))),
-        (floordiv(5 * J, 3), mod(5 * J, 3)),
-        (floordiv(5 * J, 3), floordiv(5 * J, 4)),
+        (floordiv(5 * J7, 3), mod(5 * J7, 3)),
+        (floordiv(5 * J7, 3), floordiv(5 * J7, 4)),
     ],
 )
 def test_different_expressions_are_different_values(one: Index, other: Index) -> None:
@@ -137,7 +149,7 @@ def test_different_expressions_are_different_values(one: Index, other: Index) ->
 
 @pytest.mark.parametrize(
     "value",
-    [I - I, 0 * I, (I + 3) - I, I * J - J * I, N * 0 + 7, floordiv(I, 4), mod(4 * N, 4)],
+    [I4 - I4, 0 * I4, (I4 + 3) - I4, I4 * J7 - J7 * I4, N * 0 + 7, floordiv(I4, 4), mod(4 * N, 4)],
 )
 def test_expression_without_terms_is_a_plain_integer(value: Index) -> None:
     assert type(value) is int
@@ -146,18 +158,18 @@ def test_expression_without_terms_is_a_plain_integer(value: Index) -> None:
 @pytest.mark.parametrize(
     ("value", "lo", "hi"),
     [
-        (I, 0, 3),
-        (I - J, -6, 3),
-        (-2 * I + 5, -1, 5),
+        (I4, 0, 3),
+        (I4 - J7, -6, 3),
+        (-2 * I4 + 5, -1, 5),
         (N, 1, 9),
-        (single(LEAVES["t"]) * I, -9, 9),
+        (single(LEAVES["t"]) * I4, -9, 9),
         (single(LEAVES["t"]) * single(LEAVES["t"]), -9, 9),
         (single(LEAVES["p"]), 0, 8),
-        (floordiv(5 * J, 3), 0, 10),
-        (floordiv(5 * J - 7, 3), -3, 7),
-        (mod(5 * J, 3), 0, 2),
-        (floordiv(K, N), 0, 23),
-        (mod(K, M), 0, 4),
+        (floordiv(5 * J7, 3), 0, 10),
+        (floordiv(5 * J7 - 7, 3), -3, 7),
+        (mod(5 * J7, 3), 0, 2),
+        (floordiv(K24, N), 0, 23),
+        (mod(K24, M), 0, 4),
         (maximum(N, M), 2, 9),
         (single(Axis(9, 0)), 0, 0),
         (-4, -4, -4),
@@ -176,11 +188,11 @@ def test_product_of_no_values_is_one() -> None:
 @pytest.mark.parametrize("denominator", [0, -3, -1 * N, -3 * N * M])
 def test_division_by_what_is_never_positive_is_refused(divide: object, denominator: Index) -> None:
     with pytest.raises(ZeroDivisionError):
-        divide(K + 1, denominator)  # type: ignore[operator]
+        divide(K24 + 1, denominator)  # type: ignore[operator]
 
 
 def test_leaves_are_found_at_every_depth() -> None:
-    value = floordiv(3 * J + mod(5 * K + N, M), 7) * I + maximum(N, single(Var("z", 0, 99)))
+    value = floordiv(3 * J7 + mod(5 * K24 + N, M), 7) * I4 + maximum(N, single(Var("z", 0, 99)))
     assert {str(atom) for atom in leaves(value)} == {"i0", "i1", "i2", "n", "m", "z"}
     assert axes_in(value) == {0, 1, 2}
     assert variables_in(value) == {LEAVES["n"], LEAVES["m"], Var("z", 0, 99)}
@@ -189,26 +201,26 @@ def test_leaves_are_found_at_every_depth() -> None:
 
 def test_evaluate_index_names_what_has_no_value() -> None:
     with pytest.raises(KeyError, match="no value for i1, n"):
-        evaluate_index(I + J + N, {LEAVES["i"]: 2})
+        evaluate_index(I4 + J7 + N, {LEAVES["i"]: 2})
 
 
 def test_substitute_simplifies_anew() -> None:
     # i and j together count 0..27, and make k // 4 and k % 4 of one axis.
-    position = I * 7 + J
-    halves = {LEAVES["i"]: floordiv(K, 7), LEAVES["j"]: mod(K, 7)}
-    assert substitute(position, halves) == K
+    position = I4 * 7 + J7
+    halves = {LEAVES["i"]: floordiv(K24, 7), LEAVES["j"]: mod(K24, 7)}
+    assert substitute(position, halves) == K24
     assert substitute(maximum(N, 4), {LEAVES["n"]: 3}) == 4
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (I * 8 + J + 3, "i0*8+i1+3"),
-        (J - 2 * I - 1, "i0*-2+i1-1"),
-        (N * I, "n*i0"),
-        (floordiv(2 * J + 1, 3), "(i1*2+1)//3"),
-        (mod(5 * J, N + 1), "(i1*5)%(n+1)"),
-        (mod(5 * J, N), "(i1*5)%n"),
+        (I4 * 8 + J7 + 3, "i0*8+i1+3"),
+        (J7 - 2 * I4 - 1, "i0*-2+i1-1"),
+        (N * I4, "n*i0"),
+        (floordiv(2 * J7 + 1, 3), "(i1*2+1)//3"),
+        (mod(5 * J7, N + 1), "(i1*5)%(n+1)"),
+        (mod(5 * J7, N), "(i1*5)%n"),
         (maximum(M, N), "max(m, n)"),
     ],
 )

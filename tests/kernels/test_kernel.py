@@ -144,13 +144,15 @@ def test_names_are_plain_identifiers(kind: str) -> None:
         assert kernel.name.isidentifier() and kernel.name.isascii(), name
 
 
-def test_name_of_a_dynamic_kernel_is_a_plain_identifier() -> None:
-    b = Build()
-    i = b.variable("start_pos", 2, 64)
-    b.store(b.op("NEG", b.new("float32", (3, i * 2 - 1))))
-    name = kernel_of(b.document()).name
-    assert name.isidentifier() and name.isascii()
-    assert name.startswith("E_3_") and "start_pos" in name
+def test_name_of_a_dynamic_kernel_does_not_depend_on_what_its_variables_are_called() -> None:
+    names = set()
+    for variable in ("i", "start_pos", "E"):
+        b = Build()
+        size = b.variable(variable, 2, 64)
+        b.store(b.op("NEG", b.new("float32", (3, size * 2 - 1))))
+        names.add(kernel_of(b.document()).name)
+    (name,) = names
+    assert name.isidentifier() and name.isascii() and name.startswith("E_3_")
 
 
 NAMES_SCRIPT = """
@@ -217,9 +219,7 @@ def test_dynamic_sizes_are_shown_as_expressions() -> None:
     i = single(Var("i", 2, 100))
     assert kernel.full_shape == (3, i, 4)
     assert kernel.output_shape == (3, i, 4)
-    assert kernel.name == "E_3_i_4"
     assert kernel.colored_shape(dense=True) == "\x1b[34m3\x1b[0m \x1b[34mi\x1b[0m \x1b[33m4\x1b[0m"
     dynamic_reduce = kernel_of(dynamic.reduce_length("ADD"))
     assert dynamic_reduce.full_shape == (40, single(Var("i", 1, 32)))
     assert dynamic_reduce.output_shape == (40, 1)
-    assert dynamic_reduce.name == "r_40_i"

@@ -91,8 +91,9 @@ def test_every_element_is_visited_once_whatever_the_opts(seed: int) -> None:
     for padding in paddings:
         inside &= meaning(padding.position, points) < padding.size
     seen = np.array([np.broadcast_to(meaning(values[axis], points), count) for axis in kernel.nest.axes])
-    flat = np.ravel_multi_index(tuple(seen[:, inside]), kernel.nest.sizes)  # type: ignore[call-overload]
-    assert np.array_equal(np.sort(flat), np.arange(np.prod(kernel.nest.sizes)))
+    sizes = [axis.hi + 1 for axis in kernel.nest.axes]
+    flat = np.ravel_multi_index(tuple(seen[:, inside]), sizes)
+    assert np.array_equal(np.sort(flat), np.arange(np.prod(sizes)))
 
 
 def test_rules_are_kept_newest_first() -> None:

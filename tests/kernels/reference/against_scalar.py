@@ -20,6 +20,7 @@ from tests.scalar import Interpreter, Manner, to_bits
 
 Document = Mapping[str, Any]
 CORPUS_FILE = MADE_FILE.parent.parent / "corpus" / "tinygrad-0.10.2.jsonl"
+PLAIN = Manner()
 MOST_INPUT = 1 << 22  # elements of all buffers of one kernel
 MOST_ELEMENTS = 64  # compared of one slot
 
@@ -65,7 +66,7 @@ def interpreted(
     kernel: ConcreteAst,
     inputs: Mapping[int, Any],
     outputs: Mapping[int, Any],
-    manner: Manner = Manner(),
+    manner: Manner = PLAIN,
 ) -> dict[int, tuple[Any, list[int | None]]]:
     """Per slot: a buffer with what the interpreter stored, and where it put each of the chosen elements."""
     interpreter = Interpreter(document, inputs, kernel.variables, manner)
@@ -84,7 +85,7 @@ def interpreted(
 
 
 def disagreement(
-    document: Document, kind: Kind = "normal", budget: int = 20_000, manner: Manner = Manner(), seed: int = 0
+    document: Document, kind: Kind = "normal", budget: int = 20_000, manner: Manner = PLAIN, seed: int = 0
 ) -> str | Mismatch | None:
     """None where reference and interpreter agree on chosen elements, else how they differ. Raises if too costly."""
     ast = parse_ast(document)

@@ -1,4 +1,4 @@
-"""The errors that go with the reference's values: wide enough for every right program, and no wider than they need be."""
+"""The errors that go with the reference's values: wide enough for right programs, and too narrow for wrong ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernels import parse_ast
 from kernels.compare import compare, count_compared
-from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, DType
+from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, UINT8, DType
 from kernels.ops import Ops
 from kernels.reference import Expected, expect
 from kernels.reference.bounds import Step, operation_error
@@ -60,10 +60,14 @@ def test_error_covers_the_operation_on_operands_that_are_off(
     """Each operand moved within its error, the operation exact, and the result rounded once."""
     used = operands[: FLOAT_OPS[op]]
     made = step(op, dtype, [[value] for value, _, _ in used], [[error] for _, error, _ in used])
-    moved = [value.astype(np.float64) + share * error for value, (_, error, share) in zip(made.values, used, strict=True)]
+    moved = [
+        value.astype(np.float64) + share * error for value, (_, error, share) in zip(made.values, used, strict=True)
+    ]
     with np.errstate(all="ignore"):
         (bound,) = np.broadcast_to(np.asarray(operation_error(made)), (1,))
-        (found,) = rounded(apply_operation(op, DTYPE_OF_EXACT, moved, [DTYPE_OF_EXACT] * len(moved)), dtype)
+        (found,) = apply_operation(op, FLOAT64, moved, [FLOAT64] * len(moved))
+        if op is not Ops.MAX:  # which does not round: its operands are numbers of the dtype already
+            (found,) = rounded(np.array([found]), dtype)
         (value,) = made.result
     if not math.isfinite(bound):
         return
@@ -72,10 +76,7 @@ def test_error_covers_the_operation_on_operands_that_are_off(
     elif math.isinf(value) or math.isinf(found):
         assert found == value or abs(float(value)) + bound > 60_000
     else:
-        assert abs(float(found) - float(value)) <= bound
-
-
-DTYPE_OF_EXACT = DType("float64", FLOAT32.kind, 8)
+        assert abs(float(found) - float(value)) <= bound + 1e-12 * (1.0 + abs(float(value)))
 
 
 def test_error_of_exact_operands_is_a_few_last_places() -> None:
@@ -119,11 +120,12 @@ def test_choice_that_is_uncertain_spans_both_sides() -> None:
 
 
 def test_what_c_leaves_open_is_not_compared() -> None:
-    assert error_of(Ops.IDIV, INT32, [[1, -(2**31), -(2**31), 7]], [None]).size == 4 if False else True
-    assert error_of(Ops.IDIV, INT32, [[1, -(2**31), -(2**31), 7], [0, -1, 2, 2]], [None, None]).tolist() == [INF, INF, 0, 0]
+    least = -(2**31)
+    assert error_of(Ops.IDIV, INT32, [[1, least, least, 7], [0, -1, 2, 2]], [None, None]).tolist() == [INF, INF, 0, 0]
     assert error_of(Ops.MOD, UINT8, [[1, 255], [0, 255]], [None, None]).tolist() == [INF, 0]
     assert error_of(Ops.SHL, INT8, [[1, 1, 1], [7, 8, -1]], [None, None]).tolist() == [0, INF, INF]
-    assert error_of(Ops.FDIV, FLOAT32, [[1.0, 1.0], [0.0, INF]], [None, None])[0] == INF
+    assert error_of(Ops.FDIV, FLOAT32, [[1.0, 0.0, 1.0], [0.0, 0.0, INF]], [None, None]).tolist() == [INF, INF, 0]
+    assert error_of(Ops.POW, FLOAT32, [[0.0, 0.0], [-1.0, 2.0]], [None, None]).tolist() == [INF, 0]
     assert error_of(Ops.RECIP, FLOAT32, [[0.0, INF, 1e-3]], [[0.0, 0.0, 0.01]]).tolist() == [INF, 0.0, INF]
     assert error_of(Ops.CAST, UINT8, [[255.5, 256.0, -1.0, NAN]], [None], FLOAT32).tolist() == [0, INF, INF, INF]
     assert error_of(Ops.CAST, INT8, [[1.99, 1.5, 127.9]], [[0.02, 0.02, 0.2]], FLOAT32).tolist() == [1, 0, INF]
@@ -166,9 +168,9 @@ def test_error_of_a_sum_covers_float32_in_any_order(dtype: DType, length: int, s
     sum_of.add(values, None, (0,))
     value, error = sum_of.result()
     assert error is not None
-    for order in (values, values[::-1], np.sort(values), np.sort(-np.abs(values))[::-1] * -np.sign(1.0)):
+    for order in (values, values[::-1], np.sort(values), np.sort(values)[::-1]):
         one_by_one = np.float32(0.0)
-        for number in order if np.isclose(order.sum(), values.sum()) else values:
+        for number in order:
             one_by_one = np.float32(one_by_one + number)
         assert abs(float(rounded(one_by_one[None], dtype)[0]) - float(value[0])) <= error[0]
     assert error[0] <= (length + 8) * UNITS[FLOAT32] * np.abs(values).sum() + 3 * UNITS[dtype] * abs(value[0])
@@ -177,7 +179,8 @@ def test_error_of_a_sum_covers_float32_in_any_order(dtype: DType, length: int, s
 def test_error_of_a_sum_that_may_overflow_on_the_way_is_open() -> None:
     for values, wanted in (([3e38, 3e38, -3e38], INF), ([INF, 1.0, 2.0], 0.0), ([INF, -INF, 2.0], 0.0)):
         sum_of = collector(Ops.ADD, FLOAT32, 3, 1, True)
-        sum_of.add(np.array(values, np.float32), None, (0,))
+        with np.errstate(invalid="ignore"):
+            sum_of.add(np.array(values, np.float32), None, (0,))
         error = sum_of.result()[1]
         assert error is not None and error.tolist() == [wanted]
 
@@ -185,7 +188,8 @@ def test_error_of_a_sum_that_may_overflow_on_the_way_is_open() -> None:
 def test_error_of_a_product_that_may_overflow_on_the_way_is_open() -> None:
     for values, is_open in (([1e30, 1e30, 1e-30, 1e-30], True), ([2.0, 3.0, 0.0, 1.0], False)):
         product = collector(Ops.MUL, FLOAT32, 4, 1, True)
-        product.add(np.array(values, np.float32), None, (0,))
+        with np.errstate(divide="ignore"):
+            product.add(np.array(values, np.float32), None, (0,))
         error = product.result()[1]
         assert error is not None and math.isinf(error[0]) is is_open
 

@@ -86,7 +86,8 @@ def test_evaluate_of_chosen_outputs_is_that_of_whole_buffers(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["gemm/07", "conv/1_8_24_9_3_1_0_bfloat16", "reduce/three_nested", "reduce/arange_51", "reduce/max_pool_int32"]
+    "name",
+    ["gemm/07", "conv/1_8_24_9_3_1_0_bfloat16", "reduce/three_nested", "reduce/arange_51", "reduce/max_pool_int32"],
 )
 def test_evaluate_is_the_same_in_small_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ast = parse_ast(document_named(name))
