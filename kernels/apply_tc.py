@@ -63,10 +63,10 @@ def apply_tensor_core(state: KernelState, opt: Opt, nest: Nest, target: Target) 
 def _arguments(opt: Opt, target: Target) -> tuple[int, int]:
     """(select, level), checked. A core's number must be the target's; the axis counts triples of axes from the last."""
     if not is_integer(opt.axis) or opt.axis is None or opt.axis < 0:
-        raise KernelOptError("TC takes an axis >= 0, not {!r:.40}", opt.axis)
+        raise KernelOptError("TC takes an axis >= 0, not {}", opt.axis)
     arg: object = opt.arg
     if not (isinstance(arg, tuple) and len(arg) == 2 and all(is_integer(part) for part in arg)):
-        raise KernelOptError("TC takes a pair (core, option), not {!r:.40}", arg)
+        raise KernelOptError("TC takes a pair (core, option), not {}", arg)
     select, level = arg
     if not target.tensor_cores or not -1 <= select < len(target.tensor_cores):
         raise KernelOptError("the target has {} tensor cores, so no number {}", len(target.tensor_cores), select)

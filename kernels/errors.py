@@ -1,5 +1,6 @@
 """Every error that `kernels` raises on purpose. Each has a stable, machine-readable `code`."""
 
+from enum import IntEnum
 from typing import ClassVar
 
 
@@ -29,6 +30,17 @@ class AstError(KernelsError):
         return f"{where}: {self.message} [{self.rule}]"
 
 
+def _shown(value: object) -> str:
+    """A value in a message: numbers and sizes as they are unless huge, anything else short and in printable ASCII."""
+    if isinstance(value, IntEnum):
+        return value.name
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str):
+        return ascii(value)[:40]
+    return type(value).__name__ if isinstance(value, list | tuple | dict) else str(value)[:80]
+
+
 class KernelOptError(KernelsError):
     """An Opt is not legal on this kernel; the kernel is as it was. `reason` says why, for people.
 
@@ -42,7 +54,7 @@ class KernelOptError(KernelsError):
     def reason(self) -> str:
         """Why the Opt is refused."""
         template, *values = self.args
-        return str(template).format(*values) if values else str(template)
+        return str(template).format(*map(_shown, values)) if values else str(template)
 
     def __str__(self) -> str:
         return self.reason

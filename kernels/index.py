@@ -229,7 +229,7 @@ class Expr:
     def __str__(self) -> str:
         parts = []
         for monomial, coefficient in self.terms:
-            product = "*".join(str(atom) for atom in monomial)
+            product = "*".join(_factor(atom, place) for place, atom in enumerate(monomial))
             parts.append(product if coefficient == 1 else f"{product}*{coefficient}")
         if self.constant:
             parts.append(str(self.constant))
@@ -276,6 +276,11 @@ def from_terms(terms: dict[Monomial, int], constant: int) -> Index:
 
 def _term_key(term: tuple[Monomial, int]) -> Key:
     return tuple(atom.key for atom in term[0])
+
+
+def _factor(atom: Atom, place: int) -> str:
+    """An atom as one factor of a product, from left to right: a later quotient or remainder in parentheses."""
+    return f"({atom})" if place and isinstance(atom, FloorDiv | Mod) else str(atom)
 
 
 def _operand(value: Index) -> str:

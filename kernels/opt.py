@@ -70,14 +70,14 @@ class Opt:
             raise KernelOptError("an Opt is an object of op, axis and arg")
         name = document.get("op")
         if not isinstance(name, str) or name not in OptOps.__members__:
-            raise KernelOptError("unknown Opt {!r:.40}", name)
+            raise KernelOptError("unknown Opt {}", name)
         axis, arg = document.get("axis"), document.get("arg")
         if isinstance(arg, list) and len(arg) == 2 and all(is_integer(part) for part in arg):
             arg = (arg[0], arg[1])
         elif not (arg is None or is_integer(arg)):
-            raise KernelOptError("the arg of an Opt is an integer or a pair of integers, not {!r:.40}", arg)
+            raise KernelOptError("the arg of an Opt is an integer or a pair of integers, not {}", arg)
         if not (axis is None or is_integer(axis)):
-            raise KernelOptError("the axis of an Opt is an integer, not {!r:.40}", axis)
+            raise KernelOptError("the axis of an Opt is an integer, not {}", axis)
         return Opt(OptOps[name], axis, arg)
 
 

@@ -36,7 +36,7 @@ def shape_opt(state: KernelState, opt: Opt, nest: Nest, target: Target) -> Kerne
     if op is OptOps.NOLOCALS:
         return _no_locals(state, opt, target)
     if type(axis) is not int or axis < 0 or type(arg) is not int or arg < 0:
-        raise KernelOptError("{!s:.20} takes an axis and an amount >= 0, not {!r:.40} and {!r:.40}", op, axis, arg)
+        raise KernelOptError("{} takes an axis and an amount >= 0, not {} and {}", op, axis, arg)
     if op is _UNROLL:
         axis += state.first_reduce
     elif op is _GROUP or op is _GROUPTOP:
@@ -65,7 +65,7 @@ def shape_opt(state: KernelState, opt: Opt, nest: Nest, target: Target) -> Kerne
         return _local(state, opt, axis, amount, nest, target)
     if op is _GROUP or op is _GROUPTOP:
         return _group(state, opt, axis, amount, nest, target)
-    raise KernelOptError("unknown Opt {!r:.40}", op)
+    raise KernelOptError("unknown Opt {}", op)
 
 
 def _check_shared_memory(state: KernelState, amount: int, nest: Nest, target: Target) -> None:
@@ -126,8 +126,10 @@ def _local(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, tar
     legal when: amount divides N, axis is global, target has local memory
     also called: bind threadIdx (TVM), gpu_threads (Halide)
     """
-    if not target.has_local or state.no_locals:
-        raise KernelOptError("there are no work-groups: {}", "NOLOCALS" if state.no_locals else "the target has none")
+    if state.no_locals:
+        raise KernelOptError("after NOLOCALS there are no local axes")
+    if not target.has_local:
+        raise KernelOptError("the target has no work-groups")
     if axis >= state.n_global:
         raise KernelOptError("axis {} is not global", axis)
     _check_shared_memory_of_groups(state, amount, nest, target)
@@ -142,8 +144,10 @@ def _group(state: KernelState, opt: Opt, axis: int, amount: int, nest: Nest, tar
         share an axis
     also called: cross-thread reduction (TVM), split-K inside a work-group
     """
-    if state.no_locals or not (target.has_local and target.has_shared):
-        raise KernelOptError("no shared memory: {}", "NOLOCALS" if state.no_locals else "the target has none")
+    if state.no_locals:
+        raise KernelOptError("after NOLOCALS there are no group axes")
+    if not (target.has_local and target.has_shared):
+        raise KernelOptError("the target has no shared memory")
     if axis >= state.first_upcast:
         raise KernelOptError("axis {} is no reduce loop", axis)
     if state.tc is not None:

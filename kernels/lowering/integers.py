@@ -77,8 +77,14 @@ class Integers:
         return self._division(atom)
 
     def _division(self, atom: FloorDiv | Mod) -> str:
-        """Floor division by C's, which truncates: a numerator that can be negative is raised by a multiple first."""
+        """Floor division, which by a power of two is a shift or a mask.
+
+        C's division truncates: for others a numerator that can be negative is raised by a multiple first.
+        """
         numerator: Index = atom.numerator
+        if isinstance(atom.denominator, int) and atom.denominator & (atom.denominator - 1) == 0:
+            text, size = self.expression(numerator), atom.denominator
+            return f"({text}>>{size.bit_length() - 1})" if isinstance(atom, FloorDiv) else f"({text}&{size - 1})"
         least, divisor_lo = lower(numerator), max(lower(atom.denominator), 1)
         raised = max(0, -(least // divisor_lo)) if least < 0 else 0
         numerator = numerator + atom.denominator * raised

@@ -20,8 +20,12 @@ from kernels.state import KernelState
 WIDEST = 16
 #: How much more a node inside a reduce loop counts than one outside.
 _LOOP_WEIGHT = 16.0
-#: What putting one element into a vector costs, against one scalar instruction.
-_GATHER = 1.0
+#: What putting one element into a vector costs, against one scalar instruction: measured, not counted. Compilers make
+#: long chains of insertions of it.
+_GATHER = 3.0
+#: What a call into the mathematical library costs.
+_CALL = 10.0
+_CALLS = frozenset({Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ def _fits_reductions(lanes: Lanes, dependence: Dependence) -> bool:
 def _score(lanes: Lanes, dependence: Dependence, nest: Nest, strides: dict[int, dict[int, int | None]]) -> float:
     total = 0.0
     chosen = set(lanes.axes)
+    nodes = nest.ast.nodes
+    # a product that is summed up is one multiply-add with the sum
+    products = {nodes[number].src[0] for number in dependence.reductions if nodes[nodes[number].src[0]].op is Ops.MUL}
     for number, node in enumerate(nest.ast.nodes):
         own = dependence.axes[number]
         count, weight = _count(own, dependence), _weight(own, dependence)
@@ -97,10 +104,9 @@ def _score(lanes: Lanes, dependence: Dependence, nest: Nest, strides: dict[int, 
         saved = count * (1 - 1 / lanes.width)
         if number in strides:
             contiguous = touched == len(chosen) and is_contiguous(lanes, strides[number], dependence)
-            masked = bool(chosen & dependence.locations[number].validity.axes)
-            total += weight * (saved if contiguous and not masked else -_GATHER * count)
-        elif node.op in ELEMENTWISE:
-            total += weight * saved
+            total += weight * (saved if contiguous else -_GATHER * count)
+        elif node.op in ELEMENTWISE and number not in products:
+            total += weight * saved * (_CALL if node.op in _CALLS else 1.0)
     for reduction in dependence.reductions.values():
         source = dependence.axes[nest.ast.nodes[reduction.node].src[0]]
         if source.isdisjoint(chosen):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Device:
         self.device = cl.get_platforms()[0].get_devices()[0]
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._last: tuple[tuple[str, str], Any] | None = None
 
     def describe(self) -> dict[str, Any]:
         """What a target needs to know of the device."""
@@ -43,29 +45,42 @@ class Device:
         }
 
     def build(self, source: str, name: str) -> Any:
-        """The kernel, built. The compiler's log is in the exception where it fails."""
-        return getattr(self.cl.Program(self.context, source).build(), name)
+        """The kernel, built; the last one is kept, for programs that run on several inputs.
+
+        The compiler's log is in the exception where it fails.
+        """
+        if self._last is None or self._last[0] != (source, name):
+            self._last = ((source, name), getattr(self.cl.Program(self.context, source).build(), name))
+        return self._last[1]
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Run a job `repeats` times: its outputs, what was wrong around its buffers, and the seconds of each run."""
+        """Run a job `repeats` times: its outputs, what was wrong around its buffers, and the seconds of each run.
+
+        unsteady: the buffers whose contents were not the same after every run (looked at only where `steady` is asked).
+        """
         started = time.perf_counter()
         kernel = self.build(job["source"], job["name"])
         build_s = time.perf_counter() - started
-        buffers = [Guarded(self, data) for data in job["buffers"]]
+        buffers = [Guarded(self, data, job["offset_bytes"]) for data in job["buffers"]]
         arguments = [*(buffer.inner for buffer in buffers), *(np.int32(value) for value in job["variables"])]
-        times = []
+        times: list[float] = []
+        contents: list[set[bytes]] = [set() for _ in buffers]
         for _ in range(job["repeats"]):
             event = kernel(self.queue, job["global_size"], job["local_size"], *arguments)
             event.wait()
             times.append((event.profile.end - event.profile.start) * 1e-9)
+            if job["steady"]:
+                for seen, buffer in zip(contents, buffers, strict=True):
+                    seen.add(buffer.read()[0].tobytes())
         read = [buffer.read() for buffer in buffers]
         return {
             "outputs": [data for data, _ in read],
             "broken": [number for number, (_, intact) in enumerate(read) if not intact],
+            "unsteady": [number for number, seen in enumerate(contents) if len(seen) > 1],
             "times_s": times,
             "build_s": build_s,
+            "resident_bytes": resident_bytes(),
         }
-
 
     def run_in_turn(self, job: dict[str, Any]) -> dict[str, Any]:
         """Run several programs on the same buffers in turn, for `rounds` rounds after one to warm up.
@@ -92,17 +107,26 @@ class Device:
 
 
 class Guarded:
-    """A device buffer with guard bytes before and behind what the kernel gets."""
+    """A device buffer with guard bytes before and behind what the kernel gets.
 
-    def __init__(self, device: Device, data: np.ndarray) -> None:
+    With `offset_bytes` it lies in host memory that many bytes beyond an aligned address, as a sub-buffer may.
+    """
+
+    def __init__(self, device: Device, data: np.ndarray, offset_bytes: int = 0) -> None:
         cl, self.device = device.cl, device
         self.data = data
-        size = max(data.nbytes, 1)
-        host = np.full(GUARD + size + GUARD, PATTERN, np.uint8)
+        self.size = max(data.nbytes, 1)
+        length = GUARD + self.size + GUARD
+        host = np.full(length, PATTERN, np.uint8)
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        if offset_bytes:
+            spare = np.full(GUARD + length, PATTERN, np.uint8)
+            start = -spare.ctypes.data % GUARD + offset_bytes
+            host = spare[start : start + length]
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         host[GUARD : GUARD + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)
-        self.whole = cl.Buffer(device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=host)
-        self.inner = self.whole.get_sub_region(GUARD, size)
-        self.size = size
+        self.whole = cl.Buffer(device.context, flags, hostbuf=host)
+        self.inner = self.whole.get_sub_region(GUARD, self.size)
 
     def read(self) -> tuple[np.ndarray, bool]:
         """(the contents, whether the guard bytes are as they were)."""
@@ -114,10 +138,16 @@ class Guarded:
         return np.frombuffer(inner, self.data.dtype), intact
 
 
-def serve(pipe: Connection) -> None:
-    """Answer jobs until the other end goes away."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # compilers write their warnings past Python
+def resident_bytes() -> int:
+    """How much memory this process holds (0 where the system does not tell)."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
 
+
+def serve(pipe: Connection, environment: dict[str, str]) -> None:
+    """Answer jobs until the other end goes away. `environment` is set before the loader is, which reads it once."""
+    os.environ.update(environment)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # compilers write their warnings past Python
     device = Device()
     pipe.send(device.describe())
     while True:

@@ -14,7 +14,12 @@ from tests.parity.subjects import document
 
 ACCESSES = ("LOAD", "CONST", "VALID", "DEFINE_VAR")
 ORACLE_RAISES = "the oracle raises what is no KernelOptError"
-DYNAMIC_VIEWS = "a masked or stacked view of dynamic sizes, which the oracle cannot simplify"
+DYNAMIC_MASK = (
+    "a mask in a view of dynamic sizes: on how many axes the oracle sees it hangs on how it divides by variables"
+)
+UNDECIDED_MASK = "a mask that may or may not end where its dynamic axis does: after a SWAP the oracle can split it"
+PADDED_MASK = "an axis of a masked access was padded: the oracle states its masks anew, which then mask more axes"
+UNDECIDED = "a mask may or may not end where its dynamic axis does"
 PARTIAL_REDUCE = "a reduce of an access alone that is smaller than the first reduce: its axes merge, and sizes differ"
 
 
@@ -23,19 +28,23 @@ def known_kind(difference: Difference) -> str | None:
     if difference.kind.startswith("accepted here") and difference.oracle.endswith("Error"):
         return ORACLE_RAISES
     ast = document(difference.name)
-    if has_partial_reduce(ast):
+    if has_partial_reduce(ast) and difference.kind.startswith(("accepted here", "refused here")):
         return PARTIAL_REDUCE
-    shapes_or_heuristic = not difference.kind.startswith(
-        ("accepted here", "refused here", "raised here", "changed here")
-    )
-    return DYNAMIC_VIEWS if shapes_or_heuristic and has_dynamic_views(ast) else None
+    applied = {op for op, _, _ in difference.opts}
+    masked = has_masked_view(ast)
+    if "vars" in ast and masked and "SWAP" in applied and difference.kind.endswith(UNDECIDED):
+        return UNDECIDED_MASK
+    if not difference.kind.startswith("hand_coded_optimizations"):
+        return None
+    if "vars" in ast:
+        return DYNAMIC_MASK if masked else None
+    return PADDED_MASK if "PADTO" in applied and masked else None
 
 
-def has_dynamic_views(ast: Document) -> bool:
-    """Whether the kernel has variables, and a view that is masked or stands on another view."""
+def has_masked_view(ast: Document) -> bool:
+    """Whether some view is masked."""
     stacks = [node["arg"]["views"] for node in ast["nodes"] if node["op"] == "VIEW"]
-    masked = any(len(views) > 1 or any(view["mask"] is not None for view in views) for views in stacks)
-    return "vars" in ast and masked
+    return any(view["mask"] is not None for views in stacks for view in views)
 
 
 def has_partial_reduce(ast: Document) -> bool:

@@ -11,7 +11,15 @@ import pytest
 
 from tests.oracle import Answer, oracle_renderer, split_target, tc_mode
 from tests.parity import walks
-from tests.parity.known import DYNAMIC_VIEWS, ORACLE_RAISES, PARTIAL_REDUCE, known_kind
+from tests.parity.known import (
+    DYNAMIC_MASK,
+    ORACLE_RAISES,
+    PADDED_MASK,
+    PARTIAL_REDUCE,
+    UNDECIDED,
+    UNDECIDED_MASK,
+    known_kind,
+)
 from tests.parity.product import product_shown
 from tests.parity.report import Difference, Report, by_kind
 from tests.parity.walks import run_walks, same_n_and_m, step, stored_pair
@@ -82,17 +90,31 @@ def test_same_n_and_m_counts_triples_from_the_last() -> None:
     assert [same_n_and_m(pair.oracle, axis) for axis in range(5)] == [False, False, False, True, False]
 
 
+AFTER_OPTS = "hand_coded_optimizations after Opts"
+
+
 @pytest.mark.parametrize(
-    ("kind", "name", "oracle", "reason"),
+    ("kind", "name", "opts", "oracle", "reason"),
     [
-        ("accepted here: UNROLL", "gemm/01", "ValueError", ORACLE_RAISES),
-        ("accepted here: UNROLL", "gemm/01", "not divisible", None),
-        ("hand_coded_optimizations", "dynamic/symbolic_mask", "", DYNAMIC_VIEWS),
-        ("refused here: UPCAST", "dynamic/symbolic_mask", "accepted", None),
-        ("hand_coded_optimizations", "dynamic/rows_plus_one", "", None),
-        ("refused here: PADTO", "reduce/shared_and_own_axes", "accepted", PARTIAL_REDUCE),
-        ("refused here: PADTO", "reduce/variance_rows_32x12", "accepted", None),
+        ("accepted here: UNROLL", "gemm/01", (), "ValueError", ORACLE_RAISES),
+        ("accepted here: UNROLL", "gemm/01", (), "not divisible", None),
+        (f"refused here: LOCAL: {UNDECIDED}", "dynamic/padded_then_expanded", ("SWAP",), "accepted", UNDECIDED_MASK),
+        (f"refused here: LOCAL: {UNDECIDED}", "dynamic/padded_then_expanded", (), "accepted", None),
+        ("refused here: LOCAL: no", "dynamic/padded_then_expanded", ("SWAP",), "accepted", None),
+        (AFTER_OPTS, "dynamic/padded_then_expanded", ("SWAP",), "", DYNAMIC_MASK),
+        ("shape after SWAP", "dynamic/padded_then_expanded", ("SWAP",), "", None),
+        (AFTER_OPTS, "dynamic/rows_plus_one", ("SWAP",), "", None),
+        (AFTER_OPTS, "views/copied_2_masked_1", ("PADTO",), "", PADDED_MASK),
+        (AFTER_OPTS, "views/copied_2_masked_1", ("LOCAL",), "", None),
+        (AFTER_OPTS, "gemm/01", ("PADTO",), "", None),
+        ("shape after UPCAST", "views/copied_2_masked_1", ("PADTO",), "", None),
+        ("refused here: PADTO", "reduce/shared_and_own_axes", (), "accepted", PARTIAL_REDUCE),
+        (AFTER_OPTS, "reduce/shared_and_own_axes", (), "", None),
+        ("refused here: PADTO", "reduce/variance_rows_32x12", (), "accepted", None),
     ],
 )
-def test_known_kind_is_told_by_the_kernel(kind: str, name: str, oracle: str, reason: str | None) -> None:
-    assert known_kind(Difference(kind, name, "opencl", (), None, oracle, "")) == reason
+def test_known_kind_is_told_by_the_kernel(
+    kind: str, name: str, opts: tuple[str, ...], oracle: str, reason: str | None
+) -> None:
+    applied = tuple((op, 0, 1) for op in opts)
+    assert known_kind(Difference(kind, name, "opencl", applied, None, oracle, "")) == reason

@@ -1,0 +1,154 @@
+"""Every kernel's programs on a real device: the values of the reference, and nothing written that is not theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kernels import Kernel, OptOps, Program, ProgramError, opencl_target
+from tests.codegen.subjects import has_half, kernel_of, runnable
+from tests.codegen.tally import TIMED_OUT
+from tests.codegen.walks import random_walk
+from tests.devices.check import Case, check, make_case
+from tests.devices.opencl import DeviceError, OpenCL
+
+#: Seconds to build and run one program; what takes a compiler longer is counted, not failed.
+DEADLINE_S = 30.0
+#: Kernels of at most so many operations run on extreme inputs as well.
+SMALL_OPERATIONS = 1_000_000
+#: The largest share of random walks whose programs may be refused for a limit.
+MOST_REFUSED = 0.02
+WALKS, MANY_WALKS = 3, 20
+#: Of the kernels that are no real ones, in `make test` only every so manyth takes a walk.
+MADE_EVERY = 2
+
+NAMES = runnable()
+HALVES = [name for name in NAMES if has_half(name)]
+OTHERS = [name for name in NAMES if not has_half(name)]
+
+
+def candidates(kernel: Kernel, name: str, walks: int) -> Iterator[Kernel]:
+    """The kernel as it is, with the heuristic's Opts, and after seeded walks."""
+    yield kernel
+    yield kernel.copy().default_opts()
+    for number in range(walks):
+        yield random_walk(kernel, f"{name}/{number}")
+
+
+class Runs:
+    """The programs of one test, what became of them, and what was wrong."""
+
+    def __init__(self, device: OpenCL) -> None:
+        self.device = device
+        self.ends: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self.timed_out: list[str] = []
+        self._seen: set[str] = set()
+
+    def program(self, kernel: Kernel) -> Program | None:
+        """The program, unless it is refused or the same as one before."""
+        try:
+            program = kernel.to_program()
+        except ProgramError as error:
+            self.ends[f"refused for {error.limit}"] += 1
+            return None
+        if program.source in self._seen:
+            self.ends["the same as another"] += 1
+            return None
+        self._seen.add(program.source)
+        return program
+
+    def run(self, name: str, program: Program, cases: list[Case]) -> None:
+        what = f"{name} {' '.join(map(str, program.opts)) or 'no Opts'}"
+        try:
+            found = [complaint for case in cases for complaint in check(self.device, case, program, DEADLINE_S)]
+        except DeviceError as error:
+            if error.kind != "timeout":
+                raise
+            self.ends[TIMED_OUT] += 1
+            self.timed_out.append(what)
+            return
+        self.ends["ran"] += 1
+        self.wrong += [f"{what}: {complaint}" for complaint in found]
+
+
+def check_programs(name: str, device: OpenCL, walks: int, record: Callable[[str, object], None]) -> None:
+    """All candidates of a kernel on `device`; those without walks on extreme inputs too, where it is small."""
+    kernel = kernel_of(name, device.target())
+    runs = Runs(device)
+    cases: list[Case] = []
+    for number, candidate in enumerate(candidates(kernel, name, walks)):
+        program = runs.program(candidate)
+        if program is None:
+            continue
+        if not cases:
+            cases.append(make_case(kernel.ast, program.operations))
+            if program.operations <= SMALL_OPERATIONS:
+                cases.append(make_case(kernel.ast, program.operations, kind="extremes"))
+        runs.run(name, program, cases if number < 2 else cases[:1])
+    record("programs", dict(runs.ends))
+    for line in runs.timed_out:
+        record("timed out", line)
+    assert not runs.wrong, "\n".join(runs.wrong)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_programs_give_the_references_values(
+    name: str, device: OpenCL, record_property: Callable[[str, object], None]
+) -> None:
+    real = name.startswith("corpus/")
+    check_programs(name, device, WALKS if real else int(OTHERS.index(name) % MADE_EVERY == 0), record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("name", OTHERS)
+def test_programs_give_the_references_values_on_many_walks(
+    name: str, device: OpenCL, record_property: Callable[[str, object], None]
+) -> None:
+    check_programs(name, device, MANY_WALKS, record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("name", NAMES)
+def test_programs_give_the_references_values_on_intels_runtime(
+    name: str, intel_device: OpenCL, record_property: Callable[[str, object], None]
+) -> None:
+    """This runtime computes float16 as well."""
+    check_programs(name, intel_device, WALKS, record_property)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_programs_of_halves_are_refused_where_the_device_has_none(name: str, device: OpenCL) -> None:
+    target = device.target()
+    if target.fp16:
+        pytest.skip("this device computes float16")
+    for candidate in candidates(kernel_of(name, target), name, WALKS):
+        with pytest.raises(ProgramError) as refused:
+            candidate.to_program()
+        assert refused.value.limit == "fp16"
+
+
+def test_walks_are_long_take_every_kind_of_opt_and_are_rarely_refused() -> None:
+    target = opencl_target(fp16=False, vector_widths={"float32": 8, "int32": 8})
+    kinds: Counter[OptOps] = Counter()
+    depths: Counter[int] = Counter()
+    ends: Counter[str] = Counter()
+    for name in OTHERS[::4]:
+        kernel = kernel_of(name, target)
+        for number in range(WALKS):
+            walked = random_walk(kernel, f"{name}/{number}")
+            kinds.update(opt.op for opt in walked.applied_opts)
+            depths[len(walked.applied_opts)] += 1
+            try:
+                walked.to_program()
+                ends["made"] += 1
+            except ProgramError:
+                ends["refused"] += 1
+    assert set(kinds) == set(OptOps) - {OptOps.TC}
+    assert min(kinds.values()) >= 0.02 * kinds.total()
+    assert sum(count for depth, count in depths.items() if depth >= 3) > 0.4 * depths.total()
+    assert ends["refused"] <= MOST_REFUSED * ends.total()
