@@ -1,6 +1,6 @@
 """Our programs against tinygrad 0.10.2's for the same kernel and Opts on PoCL: `python -m benchmarks.bench_codegen`.
 
-The corpus' heaviest kernels by the oracle's heuristic time in this run, with the heuristic's Opts and with random walks,
+The corpus' heaviest kernels by the oracle's heuristic time in this run, with the heuristic's Opts and random walks,
 timed in turn in one process; a pair of which one side cannot be built and run within the cap is dropped and counted.
 Beside it, how long making the program takes on both sides, and what hand-chosen Opts of ours reach (bench_reach).
 Exits 1 where a bar is missed.
@@ -84,7 +84,9 @@ def measured(line: dict[str, Any], device: OpenCL, walks: int, cap_s: float) -> 
             timed = time_pair(device, pair.ours, pair.oracle, buffers_for(pair.ours), 11, cap_s)
         except (ProgramError, DeviceError) as error:
             dropped += 1
-            print(f"  dropped {line['name']} {[str(opt) for opt in shaped.applied_opts]}: {str(error)[:100]}", flush=True)
+            print(
+                f"  dropped {line['name']} {[str(opt) for opt in shaped.applied_opts]}: {str(error)[:100]}", flush=True
+            )
             continue
         ours_s, oracle_s = statistics.median(timed.ours_s), statistics.median(timed.oracle_s)
         rows.append(
@@ -97,7 +99,8 @@ def measured(line: dict[str, Any], device: OpenCL, walks: int, cap_s: float) -> 
 def summary(rows: list[dict[str, Any]], dropped: int) -> tuple[dict[str, Any], bool]:
     """The figures that the bars are about, and whether all are met."""
     by_kernel = {
-        name: geometric_mean(row["ratio"] for row in rows if row["name"] == name) for name in {row["name"] for row in rows}
+        name: geometric_mean(row["ratio"] for row in rows if row["name"] == name)
+        for name in {row["name"] for row in rows}
     }
     least = min(rows, key=lambda row: row["ratio"])
     lower = [row["lower_s"] for row in rows]
@@ -141,7 +144,7 @@ def main() -> int:
         if own:
             mean, least = geometric_mean(row["ratio"] for row in own), min(row["ratio"] for row in own)
             first = own[0]
-            print(f"{line['name']:16s} heuristic {1e3 * first['ours_s']:9.3f} ms, tinygrad {1e3 * first['oracle_s']:9.3f} ms; "
+            print(f"{line['name']:16s} heuristic {1e3 * first['ours_s']:.3f} ms, tinygrad {1e3 * first['oracle_s']:.3f} ms; "
                   f"{len(own)} programs: mean ratio {mean:.2f}, least {least:.2f}", flush=True)  # fmt: skip
     figures, met = summary(rows, dropped)
     print(table(("figure", "value", "bar"), [

@@ -78,7 +78,9 @@ def buffers_for(program: Program, seed: int = 0) -> dict[int, np.ndarray]:
         if arg.dtype.is_bool:
             buffers[arg.slot] = rng.integers(0, 2, length).astype(np.bool_)
         elif arg.dtype.name == "bfloat16":
-            buffers[arg.slot] = (rng.uniform(0.5, 1.5, length).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+            buffers[arg.slot] = (rng.uniform(0.5, 1.5, length).astype(np.float32).view(np.uint32) >> 16).astype(
+                np.uint16
+            )
         elif arg.dtype.is_float:
             buffers[arg.slot] = rng.uniform(0.5, 1.5, length).astype(arg.dtype.name)
         else:
@@ -102,4 +104,3 @@ def time_pair(
         data, rounds, cap_s,
     )  # fmt: skip
     return Timed(*answers)
-

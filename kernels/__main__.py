@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--target", default="opencl", help="opencl (the default), or a CUDA architecture as sm_80")
     command.add_argument("--shared-max", type=int, metavar="BYTES", help="shared memory of a work-group")
+    command.add_argument("--source", action="store_true", help="print the program's launch and source as well")
     command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")
     return parser
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         opts, target = read_opts(request.opts), read_target(request.target, request.shared_max)
         name, ast = _kernel_of(request.file, request.name)
         colour = request.color == "always" or (request.color == "auto" and sys.stdout.isatty())
-        explanation = explain(ast, target, opts, name, colour)
+        explanation = explain(ast, target, opts, name, colour, request.source)
         print(explanation.text, flush=True)
     except BrokenPipeError:
         return WRONG  # whoever reads has gone

@@ -43,7 +43,7 @@ def canonical_form(ast: Ast) -> str:
 
 def variable_numbers(ast: Ast) -> dict[str, int]:
     """The canonical number of each variable, by name: the same part in the computation has the same number."""
-    return dict(min(_numberings(ast), key=lambda numbering: _text(ast, numbering)))
+    return min(_numberings(ast), key=lambda numbering: _text(ast, numbering))
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------

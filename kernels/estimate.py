@@ -12,8 +12,8 @@ from kernels.state import KernelState, Pad, carried, rules_oldest_first
 def estimate(nest: Nest, state: KernelState) -> tuple[int, int]:
     """(operations, bytes) at the variables' maxima, padding included in the operations.
 
-    An elementwise node is one operation (MULACC two) for each element that it has, a reduction one for each element that
-    it reduces. Bytes count each buffer's reach once as read and once as written.
+    An elementwise node is one operation (MULACC two) for each element that it has, a reduction one for each that it
+    reduces. Bytes count each buffer's reach once as read and once as written.
     """
     return _operations(nest, _padded_sizes(nest, state)), _bytes(nest)
 
@@ -45,6 +45,4 @@ def _bytes(nest: Nest) -> int:
     nodes = nest.ast.nodes
     touched = {(node.op, nodes[node.src[0]].arg) for node in nodes if node.op in (Ops.LOAD, Ops.STORE)}
     itemsizes = {node.arg: node.dtype.itemsize for node in nodes if isinstance(node.arg, BufferArg) and node.dtype}
-    return sum(
-        upper(nest.ast.reaches[arg.slot]) * itemsizes[arg] for _, arg in touched if isinstance(arg, BufferArg)
-    )
+    return sum(upper(nest.ast.reaches[arg.slot]) * itemsizes[arg] for _, arg in touched if isinstance(arg, BufferArg))

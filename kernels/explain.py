@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernels.canonical import ast_key
-from kernels.errors import KernelOptError
+from kernels.errors import KernelOptError, ProgramError
 from kernels.expression import BufferText, expression_of
 from kernels.index_text import index_text
 from kernels.ir import Ast, BufferArg
@@ -34,10 +34,13 @@ class Explanation:
     refused: bool
 
 
-def explain(ast: Ast, target: Target, opts: Sequence[Opt] | None, name: str | None, colour: bool) -> Explanation:
+def explain(
+    ast: Ast, target: Target, opts: Sequence[Opt] | None, name: str | None, colour: bool, source: bool = False
+) -> Explanation:
     """The kernel's name, key, buffers, variables and expression, then its shape after each Opt up to the first refused.
 
-    opts: None asks the heuristic. colour: the roles of axes as terminal colours instead of letters.
+    opts: None asks the heuristic. colour: the roles of axes as terminal colours instead of letters. source: the
+    program's launch and source as well, if no Opt was refused.
     """
     kernel = Kernel(ast, target)
     if opts is None:
@@ -60,7 +63,18 @@ def explain(ast: Ast, target: Target, opts: Sequence[Opt] | None, name: str | No
         _COLOUR_LEGEND if colour else _LETTER_LEGEND,
     ]
     steps, refused = _steps(kernel, opts, colour)
-    return Explanation("\n".join([*lines, *steps]), refused)
+    program = _program_lines(kernel) if source and not refused else []
+    return Explanation("\n".join([*lines, *steps, *program]), refused)
+
+
+def _program_lines(kernel: Kernel) -> list[str]:
+    try:
+        program = kernel.to_program()
+    except ProgramError as error:
+        return ["", f"no program: {error}"]
+    groups = " x ".join(index_text(size, {}) for size in program.global_size)
+    local = "as the driver likes" if program.local_size is None else " x ".join(map(str, program.local_size))
+    return ["", f"launch  {groups} groups of {local}", "", program.source.rstrip()]
 
 
 def _shown_name(name: str) -> str:

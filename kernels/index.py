@@ -94,9 +94,7 @@ class FloorDiv(Atom):
         self.denominator = denominator
         divisors = (max(lower(denominator), 1), upper(denominator))
         corners = [n // d for n in bounds(numerator) for d in divisors]
-        super().__init__(
-            (3, numerator.key, key_of(denominator)), min(corners), max(corners), (numerator, denominator)
-        )
+        super().__init__((3, numerator.key, key_of(denominator)), min(corners), max(corners), (numerator, denominator))
 
     def __str__(self) -> str:
         return f"({self.numerator})//{_operand(self.denominator)}"

@@ -34,8 +34,7 @@ from kernels.index import (
     upper,
 )
 
-
-#: Results kept. Recombination asks for the same quotients and remainders over and over, in what is nested ever more often.
+#: Results kept: recombination asks for the same quotients and remainders again and again.
 _CACHED = 1 << 13
 
 

@@ -65,9 +65,7 @@ class Program:
 def with_names(program: Program, names: Mapping[str, str]) -> Program:
     """`program` with its variables called as `names` says wherever a caller sees them; the source stays as it is."""
     variables = [arg for arg in program.args if isinstance(arg, VariableArgument)]
-    values: dict[Atom, Index] = {
-        Var(v.name, v.min, v.max): single(Var(names[v.name], v.min, v.max)) for v in variables
-    }
+    values: dict[Atom, Index] = {Var(v.name, v.min, v.max): single(Var(names[v.name], v.min, v.max)) for v in variables}
     x, y, z = (substitute(size, values) for size in program.global_size)
     args = tuple(
         replace(arg, name=names[arg.name])

@@ -68,7 +68,7 @@ class TensorCoreUse:
 
 
 class KernelState:
-    """The axes after `opts`. Never changed: an Opt makes a new one. A plain class, for search makes them by the million.
+    """The axes after `opts`. Never changed: an Opt makes a new one. A plain class: search makes them by the million.
 
     sizes, ids: per axis. The roles are runs of axes, each ending where the next begins: global before `n_global`, local
     before `first_reduce`, group before `first_loop`, reduce loop before `first_upcast`, and from there on upcast, with

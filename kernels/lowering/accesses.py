@@ -53,7 +53,7 @@ class Accesses:
         return whole if condition is None else opencl.select(Value(condition, BOOL), whole, gathered)
 
     def _all_lanes_valid(self, node: int, point: Point) -> Validity | None:
-        """Where all lanes are valid, if they are consecutive elements; None where that cannot be told from the corners."""
+        """Where all lanes are valid, if they are consecutive elements; None where the corners do not tell."""
         context = self.context
         if self._run(node, masked=True) != context.lanes.width:
             return None
@@ -102,8 +102,8 @@ class Accesses:
         pointer = f"p{self._slot(node)}"
         own = tuple(axis for axis in context.lanes.axes if axis in context.dependence.stored[node])
         if not own:
-            lane = dict.fromkeys(context.lanes.axes, 0)
-            return self._guarded_store(node, opencl.lane_of(value, 0), {**point, **lane}, pointer, once, scope)
+            first = {**point, **dict.fromkeys(context.lanes.axes, 0)}
+            return self._guarded_store(node, opencl.lane_of(value, 0), first, pointer, once, scope)
         width = self._run(node) if len(own) == len(context.lanes.axes) else 1
         if width == context.lanes.width:
             whole = opencl.widen(value, width)
@@ -133,11 +133,13 @@ class Accesses:
                 run = width
         return run
 
-    def _guarded_load(
-        self, node: int, point: Point, pointer: str, dtype: DType, width: int, scope: Scope
-    ) -> Value:
+    def _guarded_load(self, node: int, point: Point, pointer: str, dtype: DType, width: int, scope: Scope) -> Value:
         validity = self._validity_at(self.context.locations[node].validity, point)
-        zero = opencl.widen(opencl.literal(0, dtype), width) if dtype is not BOOL or width > 1 else opencl.literal(0, dtype)
+        zero = (
+            opencl.widen(opencl.literal(0, dtype), width)
+            if dtype is not BOOL or width > 1
+            else opencl.literal(0, dtype)
+        )
         if not validity.possible:
             return zero
         index = self._position(node, point, scope)
@@ -195,7 +197,9 @@ class Accesses:
 def _both(first: Validity, second: Validity) -> Validity:
     result = first
     for condition in second.conditions:
-        result = result.restrict(condition.expr, *_sides(condition.lo, condition.hi, condition.expr.lo, condition.expr.hi))
+        result = result.restrict(
+            condition.expr, *_sides(condition.lo, condition.hi, condition.expr.lo, condition.expr.hi)
+        )
     return result
 
 
@@ -222,4 +226,3 @@ def first_only(axes: frozenset[int], context: Context) -> Validity:
         if position is not None:
             result = result.restrict(position, 0, 0)
     return result
-

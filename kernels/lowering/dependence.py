@@ -90,7 +90,7 @@ def _plain(size: Index) -> int:
 
 
 def _located(row: Row, op: Ops, values: dict[Atom, Index], paddings: tuple[Padding, ...]) -> Location:
-    """Where `row` goes over the state's axes. What is padded is not valid, but where the row does not move along the axis.
+    """Where `row` goes over the state's axes. What is padded is not valid, but on axes along which the row does not move.
 
     A store is not done in any padding; a VALID tells of its view alone.
     """
@@ -124,7 +124,12 @@ def _repeats(nest: Nest, node: int, own_roots: set[int]) -> Index:
 
 
 def _reduction(
-    state: KernelState, nest: Nest, node: int, reduced: frozenset[int], roots: dict[int, int], paddings: tuple[Padding, ...]
+    state: KernelState,
+    nest: Nest,
+    node: int,
+    reduced: frozenset[int],
+    roots: dict[int, int],
+    paddings: tuple[Padding, ...],
 ) -> Reduction:
     arg = nest.ast.nodes[node].arg
     assert isinstance(arg, ReduceArg)
@@ -137,7 +142,9 @@ def _reduction(
     return Reduction(
         node=node,
         op=arg.op,
-        loops=tuple(axis for place, axis in places if axis in reduced and state.first_loop <= place < state.first_upcast),
+        loops=tuple(
+            axis for place, axis in places if axis in reduced and state.first_loop <= place < state.first_upcast
+        ),
         groups=tuple(axis for place, axis in places if axis in reduced and place < state.first_loop),
         unrolls=tuple(axis for place, axis in places if axis in reduced and place >= state.first_upcast),
         paddings=real,

@@ -139,4 +139,3 @@ def is_wide(value: Index) -> bool:
                 return True
         reach += size
     return reach > _INT_MAX
-

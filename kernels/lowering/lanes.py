@@ -1,8 +1,8 @@
 """Which upcast axes become the lanes of vector values.
 
 A candidate is a chain of upcast or unroll axes on which some access is contiguous: strides 1, s1, s1*s2, ..., or one
-axis alone. Each is scored by the scalar instructions that it would save over all nodes (and those that gathering lanes one by one would
-add), a node inside a loop counting more; the best one wins, if it saves anything.
+axis alone. Each is scored by the scalar instructions that it would save over all nodes (and those that gathering lanes
+one by one would add), a node inside a loop counting more; the best one wins, if it saves anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CALLS = frozenset({Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW})
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The axes whose iterations are the lanes of a vector, the fastest first, and how many lanes that makes (1: none)."""
+    """The axes whose iterations are the lanes of a vector, the fastest first, and how many lanes (1: none)."""
 
     axes: tuple[int, ...]
     width: int

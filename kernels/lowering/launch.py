@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from kernels.errors import ProgramError
-from kernels.index import Axis, Index, Var, product, single, upper
+from kernels.index import Index, Var, product, single, upper
 from kernels.index_rules import floordiv, mod
 from kernels.state import KernelState
 from kernels.target import Target
@@ -90,7 +90,8 @@ def _check_local(sizes: tuple[int, ...], target: Target) -> None:
             raise ProgramError("local_max", f"{size} work-items along {name}, and the target has at most {most}")
     if prod(sizes) > target.work_group_max:
         raise ProgramError(
-            "work_group_max", f"{prod(sizes)} work-items in a work-group, and the target has at most {target.work_group_max}"
+            "work_group_max",
+            f"{prod(sizes)} work-items in a work-group, and the target has at most {target.work_group_max}",
         )
 
 
@@ -146,7 +147,11 @@ def _largest_factor(value: int, most: int) -> int:
 
 
 def _unfold(
-    total: Index, dimensions: _Dimensions, state: KernelState, positions: dict[int, Index], ids: list[tuple[Var, str, int]]
+    total: Index,
+    dimensions: _Dimensions,
+    state: KernelState,
+    positions: dict[int, Index],
+    ids: list[tuple[Var, str, int]],
 ) -> None:
     """Each global axis' position out of its dimension's, or out of the whole launch's where that was split anew."""
     variables = {dimension: variable for variable, _, dimension in ids}

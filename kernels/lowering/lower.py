@@ -32,6 +32,8 @@ SOURCE_MAX = 1 << 20
 
 def lower(state: KernelState, nest: Nest, target: Target, name: str) -> Program:
     """The program of `state`. Raises ProgramError where the target's limits, or ours, are in the way."""
+    if target.backend != "opencl":
+        raise ProgramError("backend", f"programs are made for opencl so far, not for {target.backend}")
     _check_lanes(state)
     _check_dtypes(nest, target)
     shaped = widened(state, nest, target) if target.vector_widths else state
@@ -71,7 +73,7 @@ def _check_dtypes(nest: Nest, target: Target) -> None:
 
 
 def _body(context: Context) -> list[str]:
-    """The statements of the kernel: all values that stores outside of loops need, stores inside of loops, the others."""
+    """The statements of the kernel: reductions, stores inside of loops, then the others with what they need."""
     top = Scope(None, frozenset())
     values = Values(context)
     nodes = context.nest.ast.nodes
@@ -156,14 +158,14 @@ def _arguments(nest: Nest) -> tuple[BufferArgument | VariableArgument, ...]:
         if isinstance(node.arg, BufferArg) and node.dtype is not None:
             arg = node.arg
             length = nest.ast.reaches[arg.slot]
-            buffers.append(BufferArgument(arg.slot, node.dtype, arg in read, arg in written, length, node.dtype.itemsize))
+            buffers.append(
+                BufferArgument(arg.slot, node.dtype, arg in read, arg in written, length, node.dtype.itemsize)
+            )
     variables = sorted((VariableArgument(v.name, v.min, v.max) for v in nest.ast.variables), key=lambda v: v.name)
     return (*sorted(buffers, key=lambda buffer: buffer.slot), *variables)
 
 
-def _source(
-    name: str, args: tuple[BufferArgument | VariableArgument, ...], context: Context, body: list[str]
-) -> str:
+def _source(name: str, args: tuple[BufferArgument | VariableArgument, ...], context: Context, body: list[str]) -> str:
     parameters = []
     for arg in args:
         if isinstance(arg, VariableArgument):
@@ -176,7 +178,11 @@ def _source(
     functions = {"group": "get_group_id", "item": "get_local_id", "global": "get_global_id"}
     ids = [f"int {variable.name} = {functions[kind]}({dimension});" for variable, kind, dimension in context.launch.ids]
     lines = [*context.shared, *ids, *body]
-    text = f"__kernel {attribute}void {name}({', '.join(parameters)}) {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+    text = (
+        f"__kernel {attribute}void {name}({', '.join(parameters)}) {{\n"
+        + "".join(f"  {line}\n" for line in lines)
+        + "}\n"
+    )
     return _extensions(context.nest) + opencl.helpers(text) + text
 
 
@@ -184,4 +190,3 @@ def _extensions(nest: Nest) -> str:
     dtypes = {node.dtype for node in nest.ast.nodes}
     text = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" if FLOAT16 in dtypes else ""
     return text + ("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if FLOAT64 in dtypes else "")
-

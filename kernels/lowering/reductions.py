@@ -132,7 +132,7 @@ class Reductions:
         """The factors of a sum of products of floats, to be added by one multiply-add each."""
         nodes = self.context.nest.ast.nodes
         found = nodes[nodes[reduction.node].src[0]]
-        if reduction.op is not Ops.ADD or reduction.paddings.conditions and not self._padding_is_zero(reduction):
+        if reduction.op is not Ops.ADD or (reduction.paddings.conditions and not self._padding_is_zero(reduction)):
             return None
         if found.op is Ops.CAST and found.dtype is FLOAT32 and nodes[found.src[0]].dtype in (FLOAT16, BFLOAT16):
             found = nodes[found.src[0]]
@@ -156,9 +156,7 @@ class Reductions:
         factors = self._product(reduction)
         return factors if factors is not None else (self.context.nest.ast.nodes[reduction.node].src[0],)
 
-    def _accumulate(
-        self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], scope: Scope
-    ) -> None:
+    def _accumulate(self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], scope: Scope) -> None:
         """Take in the terms of one unroll position after the other, each written just before.
 
         With few accumulators the terms of all positions are added up in a tree first, so that they need not wait for
@@ -183,7 +181,9 @@ class Reductions:
             if terms:
                 self._take_in(reduction, accumulators[key], self._tree(reduction, terms, scope), scope.lines)
 
-    def _take_in(self, reduction: Reduction, accumulator: Value, term: Value, lines: list[str], indent: str = "") -> None:
+    def _take_in(
+        self, reduction: Reduction, accumulator: Value, term: Value, lines: list[str], indent: str = ""
+    ) -> None:
         text = opencl.accumulated(reduction.op, self._accumulating(reduction), accumulator, term)
         lines.append(f"{indent}{accumulator.text} = {text};")
 

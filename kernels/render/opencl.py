@@ -176,7 +176,9 @@ def operation(op: Ops, dtype: DType, values: list[Value]) -> Value:
         left, right = values
         text = f"({left.text} {_INFIX[op]} {right.text})"
         return Value(text, BOOL, width, 0 if width == 1 else _element_bits(operand))
-    text = _arithmetic(op, dtype, [widen(value, width) for value in values] if _needs_equal_widths(op) else values, width)
+    text = _arithmetic(
+        op, dtype, [widen(value, width) for value in values] if _needs_equal_widths(op) else values, width
+    )
     if dtype is BFLOAT16:
         return round_bfloat16(Value(text, dtype, width))
     return Value(_wrapped(text, dtype, width), dtype, width)
@@ -270,12 +272,12 @@ def _select(condition: Value, yes: Value, no: Value, width: int) -> Value:
 
 
 def select(condition: Value, yes: Value, no: Value) -> Value:
-    """`yes` where `condition` holds, else `no`; only the one that is wanted is evaluated where the condition is scalar."""
+    """`yes` where `condition` holds, else `no`. A scalar condition has only the one evaluated that is wanted."""
     return _select(condition, yes, no, max(value.width for value in (condition, yes, no)))
 
 
 def compared(base: str, offsets: list[int], lo: int | None, hi: int | None, width: int) -> Value:
-    """A mask of the lanes in which lo <= base + offset <= hi. Positions are compared as 64 bits where 32 are not enough."""
+    """A mask of the lanes in which lo <= base + offset <= hi, compared as 64 bits where 32 are not enough."""
     wide = any(abs(bound) >= 2**30 for bound in (*offsets, lo or 0, hi or 0))
     kind, bits = ("long", 64) if wide else ("int", 32)
     lanes = f"(({kind}{width})({base}) + ({kind}{width})({', '.join(map(str, offsets))}))"
@@ -305,7 +307,7 @@ def cast(value: Value, dtype: DType) -> Value:
 
 
 def _to_wide_integer(value: Value, dtype: DType) -> Value:
-    """Through a signed integer that holds what a float within range can be, so that the same bits come out everywhere."""
+    """Through a signed integer that holds any float within range, so that the same bits come out everywhere."""
     if dtype is UINT64:
         return value
     kind = INT32 if dtype.itemsize < 4 or dtype is INT32 else INT64
@@ -329,7 +331,11 @@ def bitcast(value: Value, dtype: DType) -> Value:
     if value.dtype is BFLOAT16:
         bits = f"bf16_bits{width}({value.text})"
         value = Value(bits, dtype, width)
-        return value if dtype.name == "uint16" else Value(f"as_{vector_type(_TYPES[dtype.name], width)}({bits})", dtype, width)
+        return (
+            value
+            if dtype.name == "uint16"
+            else Value(f"as_{vector_type(_TYPES[dtype.name], width)}({bits})", dtype, width)
+        )
     if dtype is BFLOAT16:
         return _bfloat16_from_bits(f"as_{vector_type('ushort', width)}({value.text})", width)
     return Value(f"as_{vector_type(_TYPES[dtype.name], width)}({value.text})", dtype, width)
@@ -337,8 +343,7 @@ def bitcast(value: Value, dtype: DType) -> Value:
 
 def round_bfloat16(value: Value) -> Value:
     """The nearest bfloat16, ties to even, as the float that it stands for."""
-    rounded = _bfloat16_from_bits(f"bf16_bits{value.width}({value.text})", value.width)
-    return rounded
+    return _bfloat16_from_bits(f"bf16_bits{value.width}({value.text})", value.width)
 
 
 def _bfloat16_from_bits(bits: str, width: int) -> Value:
