@@ -14,7 +14,7 @@ LOCK_OPTIONS ?=
 .DEFAULT_GOAL := help
 # One step after the other even under -j: the steps share .venv.
 .NOTPARALLEL:
-.PHONY: help setup test test-full check format bench-kernel parity lock clean
+.PHONY: help setup test test-full check format bench-kernel bench-codegen parity lock clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ format: setup ## Format the code, and mend what the linter can mend by itself
 
 bench-kernel: setup ## Time trying an Opt and parsing an AST, side by side with the oracle
 	$(BIN)/python -m benchmarks.bench_kernel
+
+bench-codegen: setup ## Time our programs on PoCL: against the oracle's, hand-written OpenCL and NumPy
+	status=0; for each in bench_codegen bench_reach; do $(BIN)/python -m benchmarks.$$each || status=1; done; exit $$status
 
 parity: setup ## Compare Kernel with the oracle on random Opt walks, at full length
 	$(BIN)/python -m tests.parity

@@ -20,7 +20,7 @@ class Handwritten:
 
 
 def matmul(size: int, rows: int, vectors: int, width: int, unroll: int, group: int = 8) -> Handwritten:
-    """C = A B, square and row-major; a work-item holds a tile of `rows` times `vectors` float vectors of C in registers.
+    """C = A B, square and row-major; a work-item holds `rows` times `vectors` float vectors of C in registers.
 
     `unroll` steps along the reduced axis are written out. `group` work-items below each other read the same columns
     of B while these are in the cache. Where `rows` do not divide the size, the last tiles overlap: the rows that two

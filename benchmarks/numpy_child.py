@@ -78,7 +78,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _core_name() -> str:
-    """The kernel that OpenBLAS chose ("Haswell", "SkylakeX", ...), asked of the library that this process has loaded."""
+    """The kernel that OpenBLAS chose ("Haswell", "SkylakeX", ...), asked of the library that is loaded here."""
     maps = Path("/proc/self/maps")
     mapped = {line.split()[-1] for line in maps.read_text().splitlines() if "blas" in line} if maps.exists() else set()
     for path in sorted(mapped):

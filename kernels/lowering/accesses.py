@@ -15,7 +15,7 @@ from kernels.lowering.context import Context, Point
 from kernels.lowering.lanes import lane_strides
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
-from kernels.render import opencl
+from kernels.render import memory, opencl, types
 from kernels.render.value import Value
 from kernels.validity import VALID, Validity
 
@@ -49,7 +49,7 @@ class Accesses:
         if inside is None or not inside.possible:
             return gathered
         condition = context.integers.condition(inside, scope)
-        whole = opencl.load(pointer, self._position(node, first, scope), dtype, context.lanes.width)
+        whole = memory.load(pointer, self._position(node, first, scope), dtype, context.lanes.width)
         return whole if condition is None else opencl.select(Value(condition, BOOL), whole, gathered)
 
     def _all_lanes_valid(self, node: int, point: Point) -> Validity | None:
@@ -91,7 +91,7 @@ class Accesses:
             base = context.integers.text(self._at_first_lane(condition.expr), scope)
             mask = opencl.compared(base, offsets, condition.lo, condition.hi, width)
             value = mask if value is None else opencl.operation(Ops.AND, BOOL, [value, mask])
-        return opencl.widen(opencl.literal(validity.possible, BOOL), width) if value is None else value
+        return opencl.widen(types.literal(validity.possible, BOOL), width) if value is None else value
 
     def _at_first_lane(self, expr: Index) -> Index:
         return substitute(expr, self.context.at(dict.fromkeys(self.context.lanes.axes, 0)))
@@ -136,14 +136,12 @@ class Accesses:
     def _guarded_load(self, node: int, point: Point, pointer: str, dtype: DType, width: int, scope: Scope) -> Value:
         validity = self._validity_at(self.context.locations[node].validity, point)
         zero = (
-            opencl.widen(opencl.literal(0, dtype), width)
-            if dtype is not BOOL or width > 1
-            else opencl.literal(0, dtype)
+            opencl.widen(types.literal(0, dtype), width) if dtype is not BOOL or width > 1 else types.literal(0, dtype)
         )
         if not validity.possible:
             return zero
         index = self._position(node, point, scope)
-        loaded = opencl.load(pointer, index, dtype, width)
+        loaded = memory.load(pointer, index, dtype, width)
         condition = self.context.integers.condition(validity, scope)
         if condition is None:
             return loaded
@@ -155,7 +153,7 @@ class Accesses:
         validity = _both(self._validity_at(self.context.locations[node].validity, point), once)
         if not validity.possible:
             return []
-        line = opencl.store(pointer, self._position(node, point, scope), value)
+        line = memory.store(pointer, self._position(node, point, scope), value)
         condition = self.context.integers.condition(validity, scope)
         return [line] if condition is None else [f"if ({condition}) {line}"]
 

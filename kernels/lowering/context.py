@@ -13,7 +13,7 @@ from kernels.lowering.lanes import Lanes
 from kernels.lowering.launch import Launch
 from kernels.lowering.scope import Scope
 from kernels.nest import Nest
-from kernels.render import opencl
+from kernels.render import types
 from kernels.render.value import Value
 from kernels.state import KernelState
 from kernels.target import Target
@@ -90,5 +90,5 @@ class Context:
         if value.simple:
             return value
         name = self.variable()
-        scope.lines.append(f"{opencl.type_of(value)} {name} = {value.text};")
+        scope.lines.append(f"{types.type_of(value)} {name} = {value.text};")
         return Value(name, value.dtype, value.width, value.mask_bits, simple=True)

@@ -90,7 +90,7 @@ def _plain(size: Index) -> int:
 
 
 def _located(row: Row, op: Ops, values: dict[Atom, Index], paddings: tuple[Padding, ...]) -> Location:
-    """Where `row` goes over the state's axes. What is padded is not valid, but on axes along which the row does not move.
+    """Where `row` goes over the state's axes. Padding is not valid, but on axes along which the row does not move.
 
     A store is not done in any padding; a VALID tells of its view alone.
     """

@@ -155,4 +155,7 @@ def local_order(state: KernelState, dependence: Dependence, nest: Nest, lanes: L
             stride = strides.get(Axis(state.ids[place], state.sizes[place]))
             if stride is not None:
                 nearness[place].append(stride)
-    return tuple(sorted(places, key=lambda place: (-min(nearness[place], default=1 << 62), place)))
+    # with no loop before the barrier, what comes after it is most of the work: whole rows of x then have nothing to do
+    groups_last = not dependence.loops
+    outer = {place: groups_last and place >= state.first_reduce for place in places}
+    return tuple(sorted(places, key=lambda place: (not outer[place], -min(nearness[place], default=1 << 62), place)))

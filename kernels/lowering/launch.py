@@ -22,13 +22,15 @@ class Launch:
     """The launch's sizes, and each launched axis' position.
 
     positions: by axis id, an expression of `ids`. ids: (variable, the dialect's name of what it holds: "group", "item"
-    or "global", and the dimension), for those that occur.
+    or "global", and the dimension), for those that occur. loops: what one work-item loops over where the target has no
+    work-groups: (variable, how often), the outermost first.
     """
 
     global_size: tuple[Index, Index, Index]
     local_size: tuple[int, int, int] | None
     positions: dict[int, Index]
     ids: tuple[tuple[Var, str, int], ...]
+    loops: tuple[tuple[Var, Index], ...] = ()
 
 
 def launch_of(state: KernelState, target: Target, local_order: tuple[int, ...]) -> Launch:
@@ -36,8 +38,6 @@ def launch_of(state: KernelState, target: Target, local_order: tuple[int, ...]) 
 
     `local_order` has the places of all local and group axes, the one that becomes x last.
     """
-    if not target.has_local:
-        return Launch((1, 1, 1), (1, 1, 1), {}, ())
     by_item = state.no_locals
     local = local_order
     local_sizes = _local_dimensions(state, local, target)
@@ -52,6 +52,9 @@ def launch_of(state: KernelState, target: Target, local_order: tuple[int, ...]) 
             ids.append((variable, kind, dimension))
             total = total + single(variable) * dimensions.steps[dimension]
     _unfold(total, dimensions, state, positions, ids)
+    if not target.has_local:
+        loops = tuple((variable, dimensions.sizes[dimension]) for variable, _, dimension in ids)
+        return Launch((1, 1, 1), (1, 1, 1), positions, (), loops)
     for dimension, axes in enumerate(_folded(local)):
         size = prod(local_sizes[axis] for axis in axes)
         if size == 1:

@@ -21,7 +21,7 @@ from kernels.lowering.widening import widened
 from kernels.nest import Nest
 from kernels.ops import Ops
 from kernels.program import BufferArgument, Program, VariableArgument
-from kernels.render import opencl
+from kernels.render import memory, types
 from kernels.state import KernelState
 from kernels.target import Target
 
@@ -172,18 +172,27 @@ def _source(name: str, args: tuple[BufferArgument | VariableArgument, ...], cont
             parameters.append(f"const int {arg.name}")
         else:
             const = "" if arg.written else "const "
-            parameters.append(f"__global {const}{opencl.memory_type(arg.dtype)}* restrict p{arg.slot}")
+            parameters.append(f"__global {const}{types.memory_type(arg.dtype)}* restrict p{arg.slot}")
     local = context.launch.local_size
     attribute = "" if local is None else f"__attribute__((reqd_work_group_size({local[0]}, {local[1]}, {local[2]}))) "
     functions = {"group": "get_group_id", "item": "get_local_id", "global": "get_global_id"}
     ids = [f"int {variable.name} = {functions[kind]}({dimension});" for variable, kind, dimension in context.launch.ids]
-    lines = [*context.shared, *ids, *body]
+    lines = [*context.shared, *ids, *_looped(context, body)]
     text = (
         f"__kernel {attribute}void {name}({', '.join(parameters)}) {{\n"
         + "".join(f"  {line}\n" for line in lines)
         + "}\n"
     )
-    return _extensions(context.nest) + opencl.helpers(text) + text
+    return _extensions(context.nest) + memory.helpers(text) + text
+
+
+def _looped(context: Context, body: list[str]) -> list[str]:
+    """The statements inside of the loops over what other targets launch; as they are where there is a launch."""
+    for variable, size in reversed(context.launch.loops):
+        name = variable.name
+        opening = f"for (int {name} = 0; {name} < {context.integers.expression(size)}; {name}++) {{"
+        body = [opening, *(f"  {line}" for line in body), "}"]
+    return body
 
 
 def _extensions(nest: Nest) -> str:

@@ -12,6 +12,7 @@ Half and bfloat16 accumulate in float and are rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
@@ -20,7 +21,7 @@ from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import Reduction
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
-from kernels.render import opencl
+from kernels.render import memory, opencl, types
 from kernels.render.value import Value
 from kernels.validity import Validity
 
@@ -106,7 +107,7 @@ class Reductions:
         result: dict[tuple[int, ...], Value] = {}
         for point in context.points(context.outer[reduction.node]):
             name = context.variable("s")
-            home.lines.append(f"{opencl.type_of(identity)} {name} = {identity.text};")
+            home.lines.append(f"{types.type_of(identity)} {name} = {identity.text};")
             result[tuple(point.values())] = Value(name, identity.dtype, width, identity.mask_bits, simple=True)
         return result
 
@@ -256,7 +257,7 @@ class Reductions:
             if not own:  # the source is the same in all lanes: it counts once for each
                 value = self._tree(reduction, [value] * context.lanes.width, home)
             name = context.variable("s")
-            home.lines.append(f"{opencl.type_of(value)} {name} = {value.text};")
+            home.lines.append(f"{types.type_of(value)} {name} = {value.text};")
             result[key] = Value(name, value.dtype, 1, value.mask_bits, simple=True)
         return result
 
@@ -283,29 +284,60 @@ class Reductions:
         total = elements * count * self._others_size(reduction)
         element = Value("", first.dtype, 1, first.mask_bits and 8)
         itemsize = 1 if first.dtype is BOOL else first.dtype.itemsize
-        memory = "char" if first.dtype is BOOL else opencl.type_of(element)
+        element_type = "char" if first.dtype is BOOL else types.type_of(element)
         name = context.variable("shared")
-        context.shared.append(f"__local {memory} {name}[{total}];")
+        context.shared.append(f"__local {element_type} {name}[{total}];")
         context.shared_bytes += total * itemsize
         own = context.integers.text((others * count + groups) * elements, home)
         base = context.integers.text(others * (count * elements), home)
         if home.axes or len(context.shared) > 1:
             home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
-        for place, value in enumerate(results.values()):
-            home.lines.append(opencl.store_shared(name, f"{own}+{place * width}", value))
+        values = list(results.values())
+        for place, chunk in _chunks(values):
+            home.lines.append(memory.store_shared(name, f"{own}+{place * width}", opencl.from_lanes(chunk)))
         home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
         again = self._is_used_by_reductions(reduction)
-        body = [] if again else [f"if ({context.integers.expression(groups)} == 0) {{"]
-        start = 0 if again else 1
-        if again:
-            identity = opencl.widen(_identity(reduction.op, first.dtype), width)
-            body += [f"{value.text} = {identity.text};" for value in results.values()]
-        body.append(f"for (int q = {start}; q < {count}; q++) {{")
-        for place, value in enumerate(results.values()):
-            other = opencl.load_shared(name, f"{base}+q*{elements}+{place * width}", value)
-            self._take_in(reduction, value, other, body, "  ")
-        body.append("}")
-        home.lines += body if again else [*body, "}"]
+        body = self._combine(reduction, values, name, base, count)
+        inside = body if again else [f"if ({context.integers.expression(groups)} == 0) {{", *body, "}"]
+        home.lines += inside
+
+    def _combine(self, reduction: Reduction, values: list[Value], name: str, base: str, count: int) -> list[str]:
+        """The statements that make `values` the group's results, from the partial ones in shared memory at `base`."""
+        lanes = next((lanes for lanes in (16, 8, 4) if count % lanes == 0), 1)
+        first, elements = values[0], len(values) * values[0].width
+        if elements == 1 and lanes > 1 and self.context.target.vector_widths and first.dtype is not BOOL:
+            return self._combine_in_lanes(reduction, first, name, base, count, lanes)
+        identity = opencl.widen(_identity(reduction.op, first.dtype), first.width)
+        lines = [f"{value.text} = {opencl.assignable(identity, value)};" for value in values]
+        lines.append(f"for (int q = 0; q < {count}; q++) {{")
+        for place, chunk in _chunks(values):
+            whole = opencl.from_lanes(chunk)
+            other = memory.load_shared(name, f"{base}+q*{elements}+{place * first.width}", whole)
+            if len(chunk) > 1:
+                variable = self.context.variable()
+                lines.append(f"  {types.type_of(other)} {variable} = {other.text};")
+                other = Value(variable, other.dtype, other.width, simple=True)
+            for lane, value in enumerate(chunk):
+                one = opencl.lane_of(other, lane) if len(chunk) > 1 else other
+                self._take_in(reduction, value, one, lines, "  ")
+        return [*lines, "}"]
+
+    def _combine_in_lanes(
+        self, reduction: Reduction, value: Value, name: str, base: str, count: int, lanes: int
+    ) -> list[str]:
+        """As _combine for one scalar: `lanes` partial results at a time, their vector's halves in the end."""
+        total = Value(self.context.variable(), value.dtype, lanes, simple=True)
+        lines = [f"{types.type_of(total)} {total.text} = {memory.load_shared(name, base, total).text};"]
+        if count > lanes:
+            lines.append(f"for (int q = {lanes}; q < {count}; q += {lanes}) {{")
+            self._take_in(reduction, total, memory.load_shared(name, f"{base}+q", total), lines, "  ")
+            lines.append("}")
+        while total.width > 1:
+            low, high = opencl.halves(total)
+            text = opencl.accumulated(reduction.op, total.dtype, low, high)
+            total = Value(self.context.variable(), total.dtype, low.width, simple=True)
+            lines.append(f"{types.type_of(total)} {total.text} = {text};")
+        return [*lines, f"{value.text} = {total.text};"]
 
     def _group_position(self, reduction: Reduction) -> tuple[Index, int, Index]:
         """(position among the group's work-items, how many they are, position of the group among the work-group's)."""
@@ -346,5 +378,16 @@ class Reductions:
 
 def _identity(op: Ops, dtype: DType) -> Value:
     if op is Ops.ADD:
-        return opencl.literal(0, dtype)
-    return opencl.literal(1 if op is Ops.MUL else dtype.min, dtype)
+        return types.literal(0, dtype)
+    return types.literal(1 if op is Ops.MUL else dtype.min, dtype)
+
+
+def _chunks(values: list[Value]) -> Iterator[tuple[int, list[Value]]]:
+    """Values with their places, by fours and twos where they are scalar numbers: each chunk is one memory access."""
+    place = 0
+    while place < len(values):
+        left = len(values) - place
+        alone = values[0].width > 1 or values[0].dtype is BOOL
+        size = 1 if alone or left == 1 else 2 if left < 4 else 4
+        yield place, values[place : place + size]
+        place += size

@@ -10,7 +10,7 @@ from kernels.lowering.context import Context, Point
 from kernels.lowering.reductions import Reductions
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
-from kernels.render import opencl
+from kernels.render import opencl, types
 from kernels.render.value import Value
 
 
@@ -65,7 +65,7 @@ class Values:
         found = self.context.nest.ast.nodes[node]
         if found.op is Ops.CONST:
             assert found.dtype is not None and isinstance(found.arg, int | float)
-            return opencl.literal(constant_in(found.arg, found.dtype), found.dtype)
+            return types.literal(constant_in(found.arg, found.dtype), found.dtype)
         if found.op is Ops.DEFINE_VAR:
             assert found.dtype is not None and isinstance(found.arg, VariableArg)
             return Value(found.arg.name, found.dtype, simple=True)

@@ -1,4 +1,4 @@
-"""OpenCL C: types, literals, operations and memory accesses, for scalars and for vectors of 2 to 16 lanes.
+"""OpenCL C: operations on scalars and on vectors of 2 to 16 lanes.
 
 A bfloat16 is held as the float that it stands for and rounded after every operation. A vector of bool is a mask of
 integers (0 or -1), as wide as what it came from; it is only made 0 or 1 where it is converted or stored.
@@ -6,22 +6,11 @@ integers (0 or -1), as wide as what it came from; it is only made 0 or 1 where i
 
 from __future__ import annotations
 
-import math
-import re
-
-from kernels.constants import rounded
-from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType, Kind
+from kernels.dtypes import BFLOAT16, BOOL, FLOAT32, INT32, INT64, UINT64, DType, Kind
 from kernels.ops import Ops
+from kernels.render.types import MASKS, TYPES, literal, type_of, vector_type
 from kernels.render.value import Value
 
-_TYPES = {
-    "bool": "bool", "int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int",
-    "uint32": "uint", "int64": "long", "uint64": "ulong", "float16": "half", "bfloat16": "float", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
-#: How elements lie in memory, where that is not the type they are computed in.
-_MEMORY_TYPES = {"bool": "uchar", "bfloat16": "ushort"}
-_MASKS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _LANES = "0123456789abcdef"
 _INFIX = {
     Ops.ADD: "+", Ops.SUB: "-", Ops.MUL: "*", Ops.FDIV: "/", Ops.CMPLT: "<", Ops.CMPNE: "!=", Ops.XOR: "^", Ops.OR: "|",
@@ -30,81 +19,6 @@ _INFIX = {
 _FUNCTIONS = {Ops.EXP2: "exp2", Ops.LOG2: "log2", Ops.SIN: "sin", Ops.SQRT: "sqrt", Ops.POW: "pow"}
 _BOOL_INFIX = {Ops.ADD: "|", Ops.MAX: "|", Ops.OR: "|", Ops.MUL: "&", Ops.AND: "&", Ops.XOR: "^", Ops.CMPNE: "^"}
 
-_BF16_ROUNDED = "(x != x ? ((u >> 16) | 0x40u) : ((u + 0x7fffu + ((u >> 16) & 1u)) >> 16))"
-_BF16_FUNCTION = """\
-static inline {ushort} bf16_bits{w}(float{v} x) {{
-  uint{v} u = as_uint{v}(x);
-  return {body};
-}}
-"""
-
-THREEFRY_HELPER = """\
-static inline ulong threefry2x32(ulong x, ulong key) {
-  uint k0 = (uint)key, k1 = (uint)(key >> 32), k2 = k0 ^ k1 ^ 0x1BD11BDAu;
-  uint a = (uint)x + k0, b = (uint)(x >> 32) + k1;
-  const uint turns[8] = {13u, 15u, 26u, 6u, 17u, 29u, 16u, 24u};
-  const uint keys[3] = {k0, k1, k2};
-  for (uint i = 0; i < 5; i++) {
-    for (uint j = 0; j < 4; j++) {
-      a += b;
-      uint turn = turns[(i & 1) * 4 + j];
-      b = ((b << turn) | (b >> (32 - turn))) ^ a;
-    }
-    a += keys[(i + 1) % 3];
-    b += keys[(i + 2) % 3] + i + 1;
-  }
-  return ((ulong)b << 32) | a;
-}
-"""
-
-
-def vector_type(scalar: str, width: int) -> str:
-    """`float`, 4 -> `float4`."""
-    return scalar if width == 1 else f"{scalar}{width}"
-
-
-def type_of(value: Value) -> str:
-    """The type that a variable holding `value` is declared with."""
-    if value.mask_bits:
-        return vector_type(_MASKS[value.mask_bits], value.width)
-    return vector_type(_TYPES[value.dtype.name], value.width)
-
-
-def memory_type(dtype: DType) -> str:
-    """The element type of a buffer."""
-    return _MEMORY_TYPES.get(dtype.name, _TYPES[dtype.name])
-
-
-def literal(number: float, dtype: DType) -> Value:
-    """A constant, exactly as its dtype holds it."""
-    if dtype is BOOL:
-        return Value("true" if number else "false", dtype, simple=True)
-    if dtype.kind is Kind.FLOAT:
-        return Value(_float_literal(float(number), dtype), dtype, simple=True)
-    number = int(number)
-    suffix = {"int64": "L", "uint64": "UL", "uint32": "u"}.get(dtype.name, "")
-    if number == dtype.min and number < 0 and dtype in (INT32, INT64):
-        text = f"({number + 1}{suffix}-1)"
-    else:
-        text = f"{number}{suffix}" if number >= 0 else f"({number}{suffix})"
-    return Value(text if dtype.itemsize >= 4 else f"(({_TYPES[dtype.name]}){text})", dtype, simple=True)
-
-
-def _float_literal(number: float, dtype: DType) -> str:
-    suffix = "" if dtype is FLOAT64 else "f"
-    number = rounded(number, dtype)
-    if math.isnan(number):
-        text = "NAN"
-    elif math.isinf(number):
-        text = _signed("INFINITY", number)
-    else:
-        text = _signed(f"{abs(number)!r}{suffix}", number)
-    return f"(({_TYPES[dtype.name]}){text})" if dtype is FLOAT16 or text[-1] not in "0123456789f)" else text
-
-
-def _signed(text: str, number: float) -> str:
-    return f"(-{text})" if math.copysign(1.0, number) < 0 else text
-
 
 def widen(value: Value, width: int) -> Value:
     """A scalar in every lane of a vector; a vector as it is."""
@@ -112,18 +26,20 @@ def widen(value: Value, width: int) -> Value:
         return value
     if value.dtype is BOOL:
         return Value(f"((char{width})(-(char)({value.text})))", BOOL, width, 8)
-    return Value(f"(({vector_type(_TYPES[value.dtype.name], width)})({value.text}))", value.dtype, width)
+    return Value(f"(({vector_type(TYPES[value.dtype.name], width)})({value.text}))", value.dtype, width)
 
 
 def from_lanes(lanes: list[Value]) -> Value:
     """A vector of scalars, or of shorter vectors one after the other."""
     first = lanes[0]
+    if len(lanes) == 1:
+        return first
     width = sum(lane.width for lane in lanes)
     if first.dtype is BOOL:
         texts = [lane.text if lane.mask_bits else f"-(char)({lane.text})" for lane in lanes]
         return Value(f"((char{width})({', '.join(texts)}))", BOOL, width, first.mask_bits or 8)
     texts = [lane.text for lane in lanes]
-    return Value(f"(({vector_type(_TYPES[first.dtype.name], width)})({', '.join(texts)}))", first.dtype, width)
+    return Value(f"(({vector_type(TYPES[first.dtype.name], width)})({', '.join(texts)}))", first.dtype, width)
 
 
 def lane_of(value: Value, lane: int) -> Value:
@@ -149,7 +65,7 @@ def _mask(value: Value, bits: int) -> str:
     """The text of a mask with lanes of another width."""
     if value.mask_bits == bits:
         return value.text
-    return _converted(value.text, vector_type(_MASKS[bits], value.width))
+    return converted(value.text, vector_type(MASKS[bits], value.width))
 
 
 def assignable(value: Value, variable: Value) -> str:
@@ -157,7 +73,7 @@ def assignable(value: Value, variable: Value) -> str:
     return _mask(value, variable.mask_bits) if variable.mask_bits else value.text
 
 
-def _ones(mask: Value) -> str:
+def ones(mask: Value) -> str:
     """1 in every lane, of the mask's own type."""
     return f"({type_of(mask)})(1)"
 
@@ -194,7 +110,7 @@ def _needs_equal_widths(op: Ops) -> bool:
 
 def _wrapped(text: str, dtype: DType, width: int) -> str:
     """C computes short integers as int: cut back to the dtype. Vectors keep their type."""
-    return f"(({_TYPES[dtype.name]}){text})" if width == 1 and dtype.is_int and dtype.itemsize < 4 else text
+    return f"(({TYPES[dtype.name]}){text})" if width == 1 and dtype.is_int and dtype.itemsize < 4 else text
 
 
 def _arithmetic(op: Ops, dtype: DType, values: list[Value], width: int) -> str:
@@ -222,7 +138,7 @@ def _arithmetic(op: Ops, dtype: DType, values: list[Value], width: int) -> str:
 def _divide(op: Ops, dtype: DType, dividend: str, divisor: Value, width: int) -> str:
     """Truncating division; a divisor of 0, or of -1 that would overflow, must not trap on a CPU."""
     sign = "/" if op is Ops.IDIV else "%"
-    kind = vector_type(_TYPES[dtype.name], width)
+    kind = vector_type(TYPES[dtype.name], width)
     zero, one = f"(({kind})(0))", f"(({kind})(1))"
     safe = f"({divisor.text} == {zero} ? {one} : {divisor.text})"
     if dtype.kind is Kind.UNSIGNED:
@@ -294,15 +210,15 @@ def cast(value: Value, dtype: DType) -> Value:
         zero = literal(0, value.dtype).text
         return Value(f"({value.text} != {zero})", BOOL, width, 0 if width == 1 else _element_bits(value.dtype))
     if value.mask_bits:
-        value = Value(f"({value.text} & {_ones(value)})", INT32, width)
+        value = Value(f"({value.text} & {ones(value)})", INT32, width)
     elif value.dtype is BFLOAT16:
         value = Value(value.text, FLOAT32, width)
         if dtype is FLOAT32:
             return value
     if value.dtype.is_float and dtype.is_int:
         value = _to_wide_integer(value, dtype)
-    kind = _TYPES[dtype.name]
-    text = f"(({kind})({value.text}))" if width == 1 else _converted(value.text, vector_type(kind, width))
+    kind = TYPES[dtype.name]
+    text = f"(({kind})({value.text}))" if width == 1 else converted(value.text, vector_type(kind, width))
     return round_bfloat16(Value(text, dtype, width)) if dtype is BFLOAT16 else Value(text, dtype, width)
 
 
@@ -313,9 +229,9 @@ def _to_wide_integer(value: Value, dtype: DType) -> Value:
     kind = INT32 if dtype.itemsize < 4 or dtype is INT32 else INT64
     if kind is dtype:
         return value
-    name = _TYPES[kind.name]
+    name = TYPES[kind.name]
     width = value.width
-    text = f"(({name})({value.text}))" if width == 1 else _converted(value.text, vector_type(name, width))
+    text = f"(({name})({value.text}))" if width == 1 else converted(value.text, vector_type(name, width))
     return Value(text, kind, value.width)
 
 
@@ -334,49 +250,26 @@ def bitcast(value: Value, dtype: DType) -> Value:
         return (
             value
             if dtype.name == "uint16"
-            else Value(f"as_{vector_type(_TYPES[dtype.name], width)}({bits})", dtype, width)
+            else Value(f"as_{vector_type(TYPES[dtype.name], width)}({bits})", dtype, width)
         )
     if dtype is BFLOAT16:
-        return _bfloat16_from_bits(f"as_{vector_type('ushort', width)}({value.text})", width)
-    return Value(f"as_{vector_type(_TYPES[dtype.name], width)}({value.text})", dtype, width)
+        return bfloat16_from_bits(f"as_{vector_type('ushort', width)}({value.text})", width)
+    return Value(f"as_{vector_type(TYPES[dtype.name], width)}({value.text})", dtype, width)
 
 
 def round_bfloat16(value: Value) -> Value:
     """The nearest bfloat16, ties to even, as the float that it stands for."""
-    return _bfloat16_from_bits(f"bf16_bits{value.width}({value.text})", value.width)
+    return bfloat16_from_bits(f"bf16_bits{value.width}({value.text})", value.width)
 
 
-def _bfloat16_from_bits(bits: str, width: int) -> Value:
-    wide = f"(uint)({bits})" if width == 1 else _converted(bits, vector_type("uint", width))
+def bfloat16_from_bits(bits: str, width: int) -> Value:
+    """The bfloat16 of `bits`, an expression of ushorts, as the float that it stands for."""
+    wide = f"(uint)({bits})" if width == 1 else converted(bits, vector_type("uint", width))
     return Value(f"as_{vector_type('float', width)}({wide} << 16)", BFLOAT16, width)
 
 
-def load(pointer: str, index: str, dtype: DType, width: int) -> Value:
-    """`width` consecutive elements from `index` on. Vectors need no alignment beyond an element's."""
-    text = f"{pointer}[{index}]"
-    if width > 1:
-        text = f"LOAD_{vector_type(memory_type(dtype), width)}({pointer} + ({index}))"
-    if dtype is BOOL:
-        zero = "0" if width == 1 else f"(uchar{width})(0)"
-        return Value(f"({text} != {zero})", BOOL, width, 0 if width == 1 else 8)
-    if dtype is BFLOAT16:
-        return _bfloat16_from_bits(text, width)
-    return Value(text, dtype, width)
-
-
-def store(pointer: str, index: str, value: Value) -> str:
-    """The statement that stores `value`'s lanes as consecutive elements from `index` on."""
-    text = value.text
-    if value.dtype is BFLOAT16:
-        text = f"bf16_bits{value.width}({text})"
-    elif value.dtype is BOOL:
-        text = f"(uchar)({text})" if value.width == 1 else _converted(f"{text} & {_ones(value)}", f"uchar{value.width}")
-    if value.width == 1:
-        return f"{pointer}[{index}] = {text};"
-    return f"STORE_{vector_type(memory_type(value.dtype), value.width)}({text}, {pointer} + ({index}));"
-
-
-def _converted(text: str, kind: str) -> str:
+def converted(text: str, kind: str) -> str:
+    """A vector converted lane by lane to the vector type `kind`; the macro is defined by memory.helpers."""
     return f"CONVERT({text}, {kind})"
 
 
@@ -386,60 +279,3 @@ def accumulated(op: Ops, dtype: DType, accumulator: Value, term: Value) -> str:
         term = widen(term, accumulator.width)
         return f"({accumulator.text} < {term.text} ? {term.text} : {accumulator.text})"
     return assignable(operation(op, dtype, [accumulator, term]), accumulator)
-
-
-def load_shared(name: str, index: str, like: Value) -> Value:
-    """Partial results of `like`'s type from shared memory. A scalar bool lies there as a char."""
-    if like.width == 1:
-        text = f"({name}[{index}] != 0)" if like.dtype is BOOL else f"{name}[{index}]"
-    else:
-        text = f"LOCAL_LOAD_{type_of(like)}({name} + {index})"
-    return Value(text, like.dtype, like.width, like.mask_bits)
-
-
-def store_shared(name: str, index: str, value: Value) -> str:
-    """The statement that puts partial results into shared memory."""
-    if value.width == 1:
-        text = f"(char)({value.text})" if value.dtype is BOOL else value.text
-        return f"{name}[{index}] = {text};"
-    return f"LOCAL_STORE_{type_of(value)}({value.text}, {name} + {index});"
-
-
-def helpers(source: str) -> str:
-    """What `source` uses of this file's macros and functions, defined.
-
-    Vectors in memory are aligned as their elements are. Where the compiler is clang that is said by a type, which it
-    turns into one instruction; a CPU driver's vload and convert are calls into its library.
-    """
-    parts = []
-    if "CONVERT(" in source or "bf16_bits" in source:
-        parts.append(
-            "#ifdef __clang__\n#define CONVERT(x, kind) __builtin_convertvector(x, kind)\n#else\n"
-            "#define CONVERT(x, kind) convert_##kind(x)\n#endif\n"
-        )
-    accesses = set(re.findall(r"\b(LOCAL_)?(?:LOAD|STORE)_([a-z]+)(\d+)\(", source))
-    for kind, width in sorted({(kind, int(width)) for _, kind, width in accesses}):
-        spaces = sorted({space for space, *rest in accesses if rest == [kind, str(width)]})
-        parts.append(_memory_macros(kind, width, spaces))
-    for width in (1, 2, 4, 8, 16):
-        if f"bf16_bits{width}(" in source:
-            ushort, lanes = vector_type("ushort", width), "" if width == 1 else width
-            body = f"(ushort){_BF16_ROUNDED}" if width == 1 else f"CONVERT({_BF16_ROUNDED}, {ushort})"
-            parts.append(_BF16_FUNCTION.format(ushort=ushort, w=width, v=lanes, body=body))
-    if "threefry2x32(" in source:
-        parts.append(THREEFRY_HELPER)
-    return "".join(parts)
-
-
-def _memory_macros(kind: str, width: int, spaces: list[str]) -> str:
-    vector = f"{kind}{width}"
-    size = {"char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "long": 8, "ulong": 8, "double": 8}.get(kind, 4)
-    clang = [f"typedef {vector} {vector}_packed __attribute__((aligned({size})));"]
-    other = []
-    for space in spaces:
-        name = "__local" if space else "__global"
-        clang.append(f"#define {space}LOAD_{vector}(p) (*(const {name} {vector}_packed*)(p))")
-        clang.append(f"#define {space}STORE_{vector}(x, p) (*({name} {vector}_packed*)(p) = (x))")
-        other.append(f"#define {space}LOAD_{vector}(p) vload{width}(0, p)")
-        other.append(f"#define {space}STORE_{vector}(x, p) vstore{width}(x, 0, p)")
-    return "\n".join(["#ifdef __clang__", *clang, "#else", *other, "#endif", ""])

@@ -22,7 +22,7 @@ SMALL_OPERATIONS = 1_000_000
 MOST_REFUSED = 0.02
 WALKS, MANY_WALKS = 3, 20
 #: Of the kernels that are no real ones, in `make test` only every so manyth takes a walk.
-MADE_EVERY = 2
+MADE_EVERY = 4
 
 NAMES = runnable()
 HALVES = [name for name in NAMES if has_half(name)]

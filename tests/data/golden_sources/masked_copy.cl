@@ -1,0 +1,31 @@
+__kernel __attribute__((reqd_work_group_size(5, 1, 1))) void E_3_5_6(__global const float* restrict p0, __global const float* restrict p1, __global float* restrict p2) {
+  int gx = get_group_id(0);
+  int lx = get_local_id(0);
+  int a0 = (gx+lx*18);
+  bool c1 = (lx) <= 3;
+  float v1 = (c1 ? p0[a0+4] : 0.0f);
+  float v2 = p1[a0];
+  float v3 = (v1 + v2);
+  p2[a0] = v3;
+  float v4 = (c1 ? p0[a0+4+3] : 0.0f);
+  float v5 = p1[a0+3];
+  float v6 = (v4 + v5);
+  p2[a0+3] = v6;
+  float v7 = (c1 ? p0[a0+4+6] : 0.0f);
+  float v8 = p1[a0+6];
+  float v9 = (v7 + v8);
+  p2[a0+6] = v9;
+  float v10 = (c1 ? p0[a0+4+9] : 0.0f);
+  float v11 = p1[a0+9];
+  float v12 = (v10 + v11);
+  p2[a0+9] = v12;
+  float v13 = (c1 ? p0[a0+4+12] : 0.0f);
+  float v14 = p1[a0+12];
+  float v15 = (v13 + v14);
+  p2[a0+12] = v15;
+  bool c2 = (lx) <= 2;
+  float v16 = (c2 ? p0[a0+4+15] : 0.0f);
+  float v17 = p1[a0+15];
+  float v18 = (v16 + v17);
+  p2[a0+15] = v18;
+}
