@@ -42,11 +42,13 @@ class Context:
     outer: list[tuple[int, ...]] = field(default_factory=list)
     loop_axes: list[frozenset[int]] = field(default_factory=list)
     locations: dict[int, Location] = field(default_factory=dict)
+    native_widths: dict[str, int] = field(default_factory=dict)
     shared: list[str] = field(default_factory=list)
     shared_bytes: int = 0
     count: int = 0
 
     def __post_init__(self) -> None:
+        self.native_widths = dict(self.target.vector_widths)
         sizes = dict(zip(self.state.ids, self.state.sizes, strict=True))
         self.launched = {Axis(axis, sizes[axis]): position for axis, position in self.launch.positions.items()}
         lanes = set(self.lanes.axes)

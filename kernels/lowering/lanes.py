@@ -14,6 +14,7 @@ from kernels.index import Axis, Expr, Index, axes_in
 from kernels.lowering.dependence import Dependence
 from kernels.nest import Nest
 from kernels.ops import ELEMENTWISE, Ops
+from kernels.render.opencl import CALLS
 from kernels.state import KernelState
 
 #: The widest vector of OpenCL C.
@@ -25,7 +26,6 @@ _LOOP_WEIGHT = 16.0
 _GATHER = 3.0
 #: What a call into the mathematical library costs.
 _CALL = 10.0
-_CALLS = frozenset({Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _score(lanes: Lanes, dependence: Dependence, nest: Nest, strides: dict[int, 
             contiguous = touched == len(chosen) and is_contiguous(lanes, strides[number], dependence)
             total += weight * (saved if contiguous else -_GATHER * count)
         elif node.op in ELEMENTWISE and number not in products:
-            total += weight * saved * (_CALL if node.op in _CALLS else 1.0)
+            total += weight * saved * (_CALL if node.op in CALLS else 1.0)
     for reduction in dependence.reductions.values():
         source = dependence.axes[nest.ast.nodes[reduction.node].src[0]]
         if source.isdisjoint(chosen):

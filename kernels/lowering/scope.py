@@ -10,8 +10,8 @@ from kernels.render.value import Value
 class Scope:
     """The inside of a loop (or of the kernel): its statements, and the values that are known in it.
 
-    axes: the ids of the loops that are open. A statement goes into the outermost scope whose loops it depends on, also while an
-    inner scope is being written: the inner loop itself is only appended when it is complete.
+    axes: the ids of the loops that are open. A statement goes into the outermost scope whose loops it depends on, also
+    while an inner scope is being written: the inner loop itself is only appended when it is complete.
     """
 
     __slots__ = ("axes", "conditions", "lines", "parent", "sums", "values")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kernels.constants import constant_in
-from kernels.dtypes import DType
+from kernels.dtypes import FLOAT32, FLOAT64, DType
 from kernels.ir import VariableArg
 from kernels.lowering.accesses import Accesses
 from kernels.lowering.context import Context, Point
+from kernels.lowering.lanes import WIDEST
 from kernels.lowering.reductions import Reductions
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
@@ -21,6 +22,7 @@ class Values:
         self.context = context
         self.accesses = Accesses(context)
         self.reductions = Reductions(context, self)
+        self._fused = self._products_in_sums()
         self._below: dict[tuple[tuple[int, ...], bool], list[int]] = {}
 
     def prepare(self, roots: tuple[int, ...], scope: Scope, at: Point | None = None) -> None:
@@ -105,10 +107,12 @@ class Values:
         for point in context.points(context.outer[node], at):
             key = (node, *point.values())
             if key not in home.values:
-                home.values[key] = context.declare(self._computed(node, point, home), home)
+                value = self._computed(node, point, home)
+                home.values[key] = value if node in self._fused else context.declare(value, home)
 
     def _computed(self, node: int, point: Point, scope: Scope) -> Value:
-        found = self.context.nest.ast.nodes[node]
+        context = self.context
+        found = context.nest.ast.nodes[node]
         if found.op is Ops.LOAD:
             return self.accesses.load(node, point, scope)
         if found.op is Ops.VALID:
@@ -119,4 +123,27 @@ class Values:
             return opencl.cast(sources[0], found.dtype)
         if found.op is Ops.BITCAST:
             return opencl.bitcast(sources[0], found.dtype)
+        if found.op in opencl.CALLS:
+            most = context.native_widths.get(found.dtype.name, WIDEST)
+            return opencl.called_in_parts(found.op, found.dtype, sources, most)
         return opencl.operation(found.op, found.dtype, sources)
+
+    def _products_in_sums(self) -> frozenset[int]:
+        """Products of floats that one sum alone uses, at the same positions: written inside it, they are fused with it."""
+        context, nodes = self.context, self.context.nest.ast.nodes
+        users: dict[int, list[int]] = {}
+        for number, node in enumerate(nodes):
+            for source in node.src:
+                users.setdefault(source, []).append(number)
+        found = set()
+        for number, node in enumerate(nodes):
+            own = users.get(number, [])
+            if node.op is not Ops.MUL or node.dtype not in (FLOAT32, FLOAT64) or len(own) != 1:
+                continue
+            same = (context.outer[number], context.loop_axes[number]) == (
+                context.outer[own[0]],
+                context.loop_axes[own[0]],
+            )
+            if nodes[own[0]].op in (Ops.ADD, Ops.SUB) and same:
+                found.add(number)
+        return frozenset(found)

@@ -16,6 +16,8 @@ _INFIX = {
     Ops.ADD: "+", Ops.SUB: "-", Ops.MUL: "*", Ops.FDIV: "/", Ops.CMPLT: "<", Ops.CMPNE: "!=", Ops.XOR: "^", Ops.OR: "|",
     Ops.AND: "&", Ops.SHL: "<<", Ops.SHR: ">>",
 }  # fmt: skip
+#: Functions of the device's mathematical library.
+CALLS = frozenset({Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW})
 _FUNCTIONS = {Ops.EXP2: "exp2", Ops.LOG2: "log2", Ops.SIN: "sin", Ops.SQRT: "sqrt", Ops.POW: "pow"}
 _BOOL_INFIX = {Ops.ADD: "|", Ops.MAX: "|", Ops.OR: "|", Ops.MUL: "&", Ops.AND: "&", Ops.XOR: "^", Ops.CMPNE: "^"}
 
@@ -76,6 +78,15 @@ def assignable(value: Value, variable: Value) -> str:
 def ones(mask: Value) -> str:
     """1 in every lane, of the mask's own type."""
     return f"({type_of(mask)})(1)"
+
+
+def called_in_parts(op: Ops, dtype: DType, values: list[Value], most: int) -> Value:
+    """A library function of vectors of at most `most` lanes at a time: wider ones a CPU's library takes through memory."""
+    if max(value.width for value in values) <= most:
+        return operation(op, dtype, values)
+    width = max(value.width for value in values)
+    pairs = [halves(widen(value, width)) for value in values]
+    return from_lanes([called_in_parts(op, dtype, [pair[half] for pair in pairs], most) for half in (0, 1)])
 
 
 def operation(op: Ops, dtype: DType, values: list[Value]) -> Value:

@@ -11,6 +11,7 @@ from kernels import Kernel, OptOps, Program, ProgramError, opencl_target
 from tests.codegen.subjects import has_half, kernel_of, runnable
 from tests.codegen.tally import TIMED_OUT
 from tests.codegen.walks import random_walk
+from tests.devices.batch import batched
 from tests.devices.check import Case, check, make_case
 from tests.devices.opencl import DeviceError, OpenCL
 
@@ -21,8 +22,6 @@ SMALL_OPERATIONS = 1_000_000
 #: The largest share of random walks whose programs may be refused for a limit.
 MOST_REFUSED = 0.02
 WALKS, MANY_WALKS = 3, 20
-#: Of the kernels that are no real ones, in `make test` only every so manyth takes a walk.
-MADE_EVERY = 4
 
 NAMES = runnable()
 HALVES = [name for name in NAMES if has_half(name)]
@@ -38,32 +37,37 @@ def candidates(kernel: Kernel, name: str, walks: int) -> Iterator[Kernel]:
 
 
 class Runs:
-    """The programs of one test, what became of them, and what was wrong."""
+    """The programs of one kernel, what became of them, and what was wrong."""
 
-    def __init__(self, device: OpenCL) -> None:
+    def __init__(self, name: str, device: OpenCL) -> None:
+        self.name = name
         self.device = device
         self.ends: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.timed_out: list[str] = []
-        self._seen: set[str] = set()
 
-    def program(self, kernel: Kernel) -> Program | None:
-        """The program, unless it is refused or the same as one before."""
-        try:
-            program = kernel.to_program()
-        except ProgramError as error:
-            self.ends[f"refused for {error.limit}"] += 1
-            return None
-        if program.source in self._seen:
-            self.ends["the same as another"] += 1
-            return None
-        self._seen.add(program.source)
-        return program
+    def programs(self, kernels: Iterator[Kernel]) -> list[Program]:
+        """Those that are not refused and not the same as one before."""
+        found: dict[str, Program] = {}
+        for kernel in kernels:
+            try:
+                program = kernel.to_program()
+            except ProgramError as error:
+                self.ends[f"refused for {error.limit}"] += 1
+                continue
+            if program.source in found:
+                self.ends["the same as another"] += 1
+            found.setdefault(program.source, program)
+        return list(found.values())
 
-    def run(self, name: str, program: Program, cases: list[Case]) -> None:
-        what = f"{name} {' '.join(map(str, program.opts)) or 'no Opts'}"
+    def run(self, program: Program, in_batch: Program, cases: list[Case]) -> None:
+        """Run a program as a part of its batch; where that does not run, the program alone decides."""
+        what = f"{self.name} {' '.join(map(str, program.opts)) or 'no Opts'}"
         try:
-            found = [complaint for case in cases for complaint in check(self.device, case, program, DEADLINE_S)]
+            try:
+                found = self._complaints(in_batch, cases)
+            except DeviceError:
+                found = self._complaints(program, cases)
         except DeviceError as error:
             if error.kind != "timeout":
                 raise
@@ -73,21 +77,21 @@ class Runs:
         self.ends["ran"] += 1
         self.wrong += [f"{what}: {complaint}" for complaint in found]
 
+    def _complaints(self, program: Program, cases: list[Case]) -> list[str]:
+        return [complaint for case in cases for complaint in check(self.device, case, program, DEADLINE_S)]
+
 
 def check_programs(name: str, device: OpenCL, walks: int, record: Callable[[str, object], None]) -> None:
-    """All candidates of a kernel on `device`; those without walks on extreme inputs too, where it is small."""
+    """All candidates of a kernel on `device`, and on extreme inputs too where it is small."""
     kernel = kernel_of(name, device.target())
-    runs = Runs(device)
-    cases: list[Case] = []
-    for number, candidate in enumerate(candidates(kernel, name, walks)):
-        program = runs.program(candidate)
-        if program is None:
-            continue
-        if not cases:
-            cases.append(make_case(kernel.ast, program.operations))
-            if program.operations <= SMALL_OPERATIONS:
-                cases.append(make_case(kernel.ast, program.operations, kind="extremes"))
-        runs.run(name, program, cases if number < 2 else cases[:1])
+    runs = Runs(name, device)
+    programs = runs.programs(candidates(kernel, name, walks))
+    operations = kernel.to_program().operations
+    cases = [make_case(kernel.ast, operations)]
+    if operations <= SMALL_OPERATIONS:
+        cases.append(make_case(kernel.ast, operations, kind="extremes"))
+    for program, in_batch in zip(programs, batched(programs), strict=True):
+        runs.run(program, in_batch, cases)
     record("programs", dict(runs.ends))
     for line in runs.timed_out:
         record("timed out", line)
@@ -98,8 +102,7 @@ def check_programs(name: str, device: OpenCL, walks: int, record: Callable[[str,
 def test_programs_give_the_references_values(
     name: str, device: OpenCL, record_property: Callable[[str, object], None]
 ) -> None:
-    real = name.startswith("corpus/")
-    check_programs(name, device, WALKS if real else int(OTHERS.index(name) % MADE_EVERY == 0), record_property)
+    check_programs(name, device, WALKS, record_property)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ class Device:
         self.device = cl.get_platforms()[0].get_devices()[0]
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-        self._last: tuple[tuple[str, str], Any] | None = None
+        self._last: tuple[str, Any] | None = None
 
     def describe(self) -> dict[str, Any]:
         """What a target needs to know of the device."""
@@ -45,13 +45,13 @@ class Device:
         }
 
     def build(self, source: str, name: str) -> Any:
-        """The kernel, built; the last one is kept, for programs that run on several inputs.
+        """A kernel of a source, built; the last source stays built, for other inputs and the other kernels in it.
 
         The compiler's log is in the exception where it fails.
         """
-        if self._last is None or self._last[0] != (source, name):
-            self._last = ((source, name), getattr(self.cl.Program(self.context, source).build(), name))
-        return self._last[1]
+        if self._last is None or self._last[0] != source:
+            self._last = (source, self.cl.Program(self.context, source).build())
+        return getattr(self._last[1], name)
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """Run a job `repeats` times: its outputs, what was wrong around its buffers, and the seconds of each run.
