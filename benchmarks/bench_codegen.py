@@ -143,9 +143,9 @@ def main() -> int:
         dropped += lost
         if own:
             mean, least = geometric_mean(row["ratio"] for row in own), min(row["ratio"] for row in own)
-            first = own[0]
-            print(f"{line['name']:16s} heuristic {1e3 * first['ours_s']:.3f} ms, tinygrad {1e3 * first['oracle_s']:.3f} ms; "
-                  f"{len(own)} programs: mean ratio {mean:.2f}, least {least:.2f}", flush=True)  # fmt: skip
+            ours_ms, oracle_ms = 1e3 * own[0]["ours_s"], 1e3 * own[0]["oracle_s"]
+            times = f"{line['name']:16s} heuristic {ours_ms:9.3f} ms, tinygrad {oracle_ms:9.3f} ms"
+            print(f"{times}; {len(own)} programs: mean ratio {mean:.2f}, least {least:.2f}", flush=True)
     figures, met = summary(rows, dropped)
     print(table(("figure", "value", "bar"), [
         ("times as fast (geometric mean)", f"{figures['ratio_geometric_mean']:.2f}", MEAN_BAR),

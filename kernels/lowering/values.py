@@ -129,7 +129,7 @@ class Values:
         return opencl.operation(found.op, found.dtype, sources)
 
     def _products_in_sums(self) -> frozenset[int]:
-        """Products of floats that one sum alone uses, at the same positions: written inside it, they are fused with it."""
+        """Products of floats that one sum alone uses, at the same positions: written inside it, they are fused."""
         context, nodes = self.context, self.context.nest.ast.nodes
         users: dict[int, list[int]] = {}
         for number, node in enumerate(nodes):
@@ -140,10 +140,8 @@ class Values:
             own = users.get(number, [])
             if node.op is not Ops.MUL or node.dtype not in (FLOAT32, FLOAT64) or len(own) != 1:
                 continue
-            same = (context.outer[number], context.loop_axes[number]) == (
-                context.outer[own[0]],
-                context.loop_axes[own[0]],
-            )
-            if nodes[own[0]].op in (Ops.ADD, Ops.SUB) and same:
+            user = own[0]
+            same = context.outer[number] == context.outer[user] and context.loop_axes[number] == context.loop_axes[user]
+            if nodes[user].op in (Ops.ADD, Ops.SUB) and same:
                 found.add(number)
         return frozenset(found)

@@ -81,7 +81,7 @@ def ones(mask: Value) -> str:
 
 
 def called_in_parts(op: Ops, dtype: DType, values: list[Value], most: int) -> Value:
-    """A library function of vectors of at most `most` lanes at a time: wider ones a CPU's library takes through memory."""
+    """A library function of at most `most` lanes at a time: wider ones a CPU's library takes through memory."""
     if max(value.width for value in values) <= most:
         return operation(op, dtype, values)
     width = max(value.width for value in values)
