@@ -10,11 +10,12 @@ PRODUCT := $(wildcard kernels search runners service)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 UV_COMPILE := $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 LOCK_OPTIONS ?=
+SOAK_OPTIONS ?=
 
 .DEFAULT_GOAL := help
 # One step after the other even under -j: the steps share .venv.
 .NOTPARALLEL:
-.PHONY: help setup test test-full check format bench-kernel bench-codegen parity lock clean
+.PHONY: help setup test test-full check format bench-kernel bench-codegen soak-codegen parity update-golden lock clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,8 +45,14 @@ bench-kernel: setup ## Time trying an Opt and parsing an AST, side by side with 
 bench-codegen: setup ## Time our programs on PoCL: against the oracle's, hand-written OpenCL and NumPy
 	status=0; for each in bench_codegen bench_reach; do $(BIN)/python -m benchmarks.$$each || status=1; done; exit $$status
 
+soak-codegen: setup ## Run 20,000 random candidates on PoCL, going on where the last run ended; SOAK_OPTIONS=--fresh begins anew
+	$(BIN)/python -m benchmarks.soak_codegen $(SOAK_OPTIONS)
+
 parity: setup ## Compare Kernel with the oracle on random Opt walks, at full length
 	$(BIN)/python -m tests.parity
+
+update-golden: setup ## Write the golden sources anew, after CODEGEN_VERSION in kernels/program.py was raised
+	$(BIN)/python -m pytest tests/codegen/test_golden_sources.py --update-golden
 
 lock: setup ## Resolve requirements/*.in into hashed *.txt; LOCK_OPTIONS=--upgrade takes newer versions
 	cd requirements && $(UV_COMPILE) $(LOCK_OPTIONS) --output-file runtime.txt runtime.in

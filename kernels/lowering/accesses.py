@@ -193,6 +193,8 @@ class Accesses:
 
 
 def _both(first: Validity, second: Validity) -> Validity:
+    if not second.possible:  # it has no conditions that could say so
+        return second
     result = first
     for condition in second.conditions:
         result = result.restrict(

@@ -8,21 +8,14 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels import CODEGEN_VERSION, Kernel, Opt, Program, Target, opencl_target
-from tests.codegen.subjects import DATA, kernel_of
+from kernels import CODEGEN_VERSION, Kernel, Opt, Program, Target
+from tests.codegen.subjects import DATA, TARGETS, kernel_of
 from tests.kernels.shown import opt
 from tests.oracle import OptTriple
 
 FOLDER = DATA / "golden_sources"
 VERSION_FILE = FOLDER / "version.json"
 
-_EIGHT = dict.fromkeys(("float32", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool", "bfloat16"), 8)
-#: Processors that compute vectors, graphics processors that load them, and a device without work-groups.
-TARGETS = {
-    "cpu": opencl_target(fp16=False, vector_widths={**_EIGHT, "float64": 4, "int64": 4, "uint64": 4}),
-    "gpu": opencl_target(),
-    "no_local": opencl_target(fp16=False, has_local=False),
-}
 HEURISTIC = "heuristic"
 
 

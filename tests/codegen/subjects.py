@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kernels import Ast, Kernel, Target, parse_ast
-from tests.made.random_ast import random_ast
+from kernels import Ast, Kernel, Target, opencl_target, parse_ast
 
 DATA = Path(__file__).parent.parent / "data"
 SETS = {
@@ -18,6 +17,14 @@ SETS = {
 }
 #: Kernels whose buffers are terabytes or gigabytes, too much for a test machine.
 TOO_LARGE = frozenset({"made/elementwise/shape_1048576x262144", "made/reduce/shape_11_MAX_float16"})
+
+_EIGHT = dict.fromkeys(("float32", "int32", "uint32", "int16", "uint16", "int8", "uint8", "bool", "bfloat16"), 8)
+#: Processors that compute vectors, graphics processors that load them, and a device without work-groups.
+TARGETS = {
+    "cpu": opencl_target(fp16=False, vector_widths={**_EIGHT, "float64": 4, "int64": 4, "uint64": 4}),
+    "gpu": opencl_target(),
+    "no_local": opencl_target(fp16=False, has_local=False),
+}
 
 
 @functools.cache
@@ -40,6 +47,8 @@ def runnable() -> list[str]:
 def ast_of(name: str) -> Ast:
     """The AST of "SET/NAME", or of "random/SEED"."""
     if name.startswith("random/"):
+        from tests.made.random_ast import random_ast  # takes the oracle, which is slow to import
+
         return parse_ast(random_ast(int(name.removeprefix("random/"))))
     return parse_ast(documents()[name])
 

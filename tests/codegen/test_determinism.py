@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 from kernels import ProgramError
-from tests.codegen.golden import TARGETS
-from tests.codegen.subjects import documents, kernel_of
+from tests.codegen.subjects import TARGETS, documents, kernel_of
 from tests.codegen.walks import random_walk
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,7 +9,8 @@ import pytest
 
 from kernels import CODEGEN_VERSION
 from tests.codegen import golden
-from tests.codegen.golden import GOLDEN, TARGETS
+from tests.codegen.golden import GOLDEN
+from tests.codegen.subjects import TARGETS
 from tests.devices.check import check, make_case
 from tests.devices.opencl import OpenCL
 

@@ -28,8 +28,7 @@ from kernels.lowering.integers import Integers, is_wide
 from kernels.lowering.launch import Launch, launch_of
 from kernels.lowering.scope import Scope
 from kernels.state import KernelState
-from tests.codegen.golden import TARGETS
-from tests.codegen.subjects import documents, kernel_of
+from tests.codegen.subjects import TARGETS, documents, kernel_of
 from tests.codegen.walks import random_walk
 from tests.devices.check import check, make_case
 from tests.devices.opencl import OpenCL
@@ -239,6 +238,15 @@ def test_launch_without_work_groups_is_one_work_item_that_loops(device: OpenCL) 
                 assert (program.global_size, program.local_size) == ((1, 1, 1), (1, 1, 1))
                 assert "get_" not in program.source
                 assert check(device, make_case(kernel.ast, program.operations), program) == []
+
+
+def test_vector_of_which_one_lane_is_never_valid_is_not_loaded_as_a_whole(device: OpenCL) -> None:
+    """The first of three windows begins in the padding, so that its first lane is 0 everywhere."""
+    kernel = kernel_of("corpus/resnet_train/56", device.target())
+    kernel.apply_opt(Opt(OptOps.UPCAST, 3, 0))
+    program = kernel.to_program()
+    assert "(float4)(0.0f, (" in program.source
+    assert check(device, make_case(kernel.ast, program.operations), program) == []
 
 
 # ---- index arithmetic ------------------------------------------------------------------------------------------------

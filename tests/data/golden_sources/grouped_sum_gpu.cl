@@ -11,7 +11,8 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void r_2048_16_128(__gl
   shared3[lx+0] = s1;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lx == 0) {
-  for (int q = 1; q < 16; q++) {
+  s1 = 0.0f;
+  for (int q = 0; q < 16; q++) {
     s1 = (s1 + shared3[0+q*1+0]);
   }
   }

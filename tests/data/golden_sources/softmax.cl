@@ -38,10 +38,9 @@ __kernel __attribute__((reqd_work_group_size(8, 16, 1))) void r_8_16_16_16(__glo
   float v21 = (1.0f/s8);
   int a1 = (lx*16+ly);
   float v22 = p0[a1];
-  float v23 = (s20 * (-1.0f));
-  float v24 = (v22 + v23);
-  float v25 = (v24 * 1.4426950216293335f);
-  float v26 = exp2(v25);
-  float v27 = (v21 * v26);
-  p1[a1] = v27;
+  float v23 = (v22 + (s20 * (-1.0f)));
+  float v24 = (v23 * 1.4426950216293335f);
+  float v25 = exp2(v24);
+  float v26 = (v21 * v25);
+  p1[a1] = v26;
 }

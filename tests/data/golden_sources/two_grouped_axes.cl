@@ -2,9 +2,13 @@
 typedef float4 float4_packed __attribute__((aligned(4)));
 #define LOAD_float4(p) (*(const __global float4_packed*)(p))
 #define STORE_float4(x, p) (*(__global float4_packed*)(p) = (x))
+#define LOCAL_LOAD_float4(p) (*(const __local float4_packed*)(p))
+#define LOCAL_STORE_float4(x, p) (*(__local float4_packed*)(p) = (x))
 #else
 #define LOAD_float4(p) vload4(0, p)
 #define STORE_float4(x, p) vstore4(x, 0, p)
+#define LOCAL_LOAD_float4(p) vload4(0, p)
+#define LOCAL_STORE_float4(x, p) vstore4(x, 0, p)
 #endif
 __kernel __attribute__((reqd_work_group_size(4, 3, 1))) void r_2_3_4_3_2_4(__global const float* restrict p0, __global float* restrict p1) {
   __local float shared6[12];
@@ -26,9 +30,13 @@ __kernel __attribute__((reqd_work_group_size(4, 3, 1))) void r_2_3_4_3_2_4(__glo
   shared6[a2+0] = s5;
   barrier(CLK_LOCAL_MEM_FENCE);
   if ((lx*3+ly) == 0) {
-  for (int q = 1; q < 12; q++) {
-    s5 = (s5 + shared6[0+q*1+0]);
+  float4 v7 = LOCAL_LOAD_float4(shared6 + 0);
+  for (int q = 4; q < 12; q += 4) {
+    v7 = (v7 + LOCAL_LOAD_float4(shared6 + 0+q));
   }
+  float2 v8 = (v7.lo + v7.hi);
+  float v9 = (v8.s0 + v8.s1);
+  s5 = v9;
   }
   if ((lx+ly) == 0) {
     int a3 = (gx+gy*3);
