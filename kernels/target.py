@@ -98,7 +98,7 @@ def cuda_target(arch: str, *, tc_mode: int = 1, allow_tf32: bool = False, shared
     """A CUDA device of architecture `arch` ("sm_80"). Launch limits from the CUDA C++ Programming Guide's table of
     compute capabilities, the same for all from 5.0 on. Raises TargetError for an architecture of another form.
     """
-    found = re.fullmatch(r"sm_(\d{2,3})[af]?", str(arch))
+    found = re.fullmatch(r"sm_([0-9]{2,3})[af]?", str(arch))
     if found is None:
         raise TargetError(f"a CUDA architecture is written sm_80, not {arch!r}")
     return Target(

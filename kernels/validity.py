@@ -92,7 +92,7 @@ class Validity:
         for condition in found:
             if condition is None:
                 return NEVER
-            merged = _merge(kept.get(condition.expr), condition)
+            merged = merged_conditions(kept.get(condition.expr), condition)
             if merged.lo is not None and merged.hi is not None and merged.lo > merged.hi:
                 return NEVER
             kept[condition.expr] = merged
@@ -105,7 +105,8 @@ VALID = Validity()
 NEVER = Validity((), False)
 
 
-def _merge(a: Condition | None, b: Condition) -> Condition:
+def merged_conditions(a: Condition | None, b: Condition) -> Condition:
+    """Both bounds on one expression as one condition."""
     if a is None:
         return b
     lo = b.lo if a.lo is None else a.lo if b.lo is None else max(a.lo, b.lo)
@@ -239,6 +240,17 @@ def _replace_in_atom(atom: Atom, expr: Expr, known: Index) -> Index:
         divide = floordiv if isinstance(atom, FloorDiv) else mod
         return divide(numerator, atom.denominator)
     return single(atom)
+
+
+def contains(value: Index, expr: Expr) -> bool:
+    """Whether `expr` stands in `value`: as a factor if it is one atom, as part of a sum if it is longer."""
+    if isinstance(value, int):
+        return False
+    atoms = [atom for monomial, _ in value.terms for atom in monomial]
+    terms = dict(value.terms)
+    if expr.atom in atoms or all(terms.get(monomial) == coefficient for monomial, coefficient in expr.terms):
+        return True
+    return any(isinstance(atom, FloorDiv | Mod) and contains(atom.numerator, expr) for atom in atoms)
 
 
 def assuming_in_steps(value: Index, conditions: tuple[Condition, ...]) -> Index:

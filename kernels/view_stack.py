@@ -16,7 +16,18 @@ from dataclasses import dataclass
 from kernels.index import Atom, Axis, Expr, Index, axes_in, single, substitute, upper
 from kernels.index_rules import floordiv, mod
 from kernels.ir import View, Views
-from kernels.validity import NEVER, VALID, Validity, assuming, assuming_in_steps, narrowed, without_coordinates
+from kernels.validity import (
+    NEVER,
+    VALID,
+    Condition,
+    Validity,
+    assuming,
+    assuming_in_steps,
+    contains,
+    merged_conditions,
+    narrowed,
+    without_coordinates,
+)
 
 #: Per axis its stride, None where none is known.
 Strides = tuple[Index | None, ...]
@@ -64,10 +75,12 @@ def _locate(views: Views, coordinates: tuple[Index, ...], masks_known: bool) -> 
 def outline(views: Views, coordinates: tuple[Index, ...]) -> Location:
     """As `locate`, but from the whole index: the masks are used once it stands, wherever their sums stand in it.
 
-    The conditions of its validity are not simplified by each other.
+    Each mask is used once, first those whose sum stands in most of the others. The conditions of the validity are not
+    simplified by each other.
     """
     validity = VALID
     position: Index = 0
+    clauses: dict[Expr, Condition] = {}
     for depth in range(len(views) - 1, -1, -1):
         view = views[depth]
         if depth < len(views) - 1:
@@ -76,17 +89,22 @@ def outline(views: Views, coordinates: tuple[Index, ...]) -> Location:
             if view.shape and isinstance(view.shape[0], int):
                 # what the masks above keep out may lie beyond the view below
                 coordinates = (mod(coordinates[0], view.shape[0]), *coordinates[1:])
+        for clause in _clauses(view, coordinates):
+            clauses[clause.expr] = merged_conditions(clauses.get(clause.expr), clause)
         _, validity = _apply_mask(view, coordinates, validity)
         position = view.offset
         for coordinate, stride in zip(coordinates, view.strides, strict=True):
             position = position + coordinate * stride
-    known = validity.simplified().conditions
-    for _ in known:
-        simpler = assuming_in_steps(position, known)
-        if simpler == position:
-            break
-        position = simpler
-    return Location(position, validity)
+    known = sorted(clauses.values(), key=lambda clause: -sum(contains(c, clause.expr) for c in clauses))
+    return Location(assuming_in_steps(position, tuple(known)), validity)
+
+
+def _clauses(view: View, coordinates: tuple[Index, ...]) -> list[Condition]:
+    """What the view's mask says of each coordinate, in the axes' order."""
+    if view.mask is None:
+        return []
+    bounds = zip(coordinates, view.mask, strict=True)
+    return [clause for value, (start, end) in bounds for clause in VALID.restrict(value, start, end - 1).conditions]
 
 
 def _apply_mask(view: View, coordinates: tuple[Index, ...], validity: Validity) -> tuple[tuple[Index, ...], Validity]:

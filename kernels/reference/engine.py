@@ -118,6 +118,9 @@ class Engine:
         assert isinstance(node.arg, bool | int | float)
         if node.dtype.is_float:
             return rounded(np.full(one, node.arg, np.float64), node.dtype)
+        if node.dtype.is_int:
+            # senders write -1 for an unsigned dtype's greatest: it wraps
+            return np.full(one, int(node.arg) % (1 << 64), np.uint64).astype(held_type(node.dtype))
         return np.full(one, node.arg, held_type(node.dtype))
 
     # ---- reduces -----------------------------------------------------------------------------------------------------
