@@ -251,40 +251,6 @@ def _as_expr(value: Index, like: Expr) -> Expr:
     return value if isinstance(value, Expr) else Expr((), value)
 
 
-def split_remainders(value: Index) -> Index:
-    """`value` with (g*u + v) % d written g*(u % (d/g)) + v wherever g | d and 0 <= v < g: what is linear in v shows.
-
-    Not part of the canonical form: which axes a kernel may merge depends on what that form leaves inside a remainder.
-    """
-    if isinstance(value, int):
-        return value
-    result: Index = value.constant
-    for monomial, coefficient in value.terms:
-        term: Index = coefficient
-        for atom in monomial:
-            term = term * _split_atom(atom)
-        result = result + term
-    return result
-
-
-def _split_atom(atom: Atom) -> Index:
-    if isinstance(atom, FloorDiv):
-        return floordiv(split_remainders(atom.numerator), atom.denominator)
-    if isinstance(atom, Max):
-        return maximum(split_remainders(atom.first), split_remainders(atom.second))
-    if not isinstance(atom, Mod):
-        return single(atom)
-    numerator, d = split_remainders(atom.numerator), atom.denominator
-    rest = mod(numerator, d)
-    if isinstance(d, int) and isinstance(rest, Expr) and isinstance(rest.atom, Mod):
-        inner = rest.atom.numerator
-        for factor in _common_factors(inner, d):
-            u, v = split_by_factor(inner, factor)
-            if lower(v) >= 0 and upper(v) < factor:
-                return factor * split_remainders(mod(u, d // factor)) + v
-    return rest
-
-
 def recombine(terms: dict[Monomial, int], constant: int) -> Index | None:
     """The sum with one quotient and its remainder put together again, or None where there is no such pair."""
     for monomial, coefficient in terms.items():

@@ -72,7 +72,7 @@ def parse_ast(document: object, limits: Limits = DEFAULT_LIMITS) -> Ast:
     if type(document) is dict and "vars" in document:
         expected.add("vars")
     fields = fields_of(document, expected, "the document", None)
-    if fields["format"] != FORMAT:
+    if type(fields["format"]) is not str or fields["format"] != FORMAT:
         raise AstError("format", f"the format is {quote(fields['format'])}, not {FORMAT}")
     declared = variables_from_wire(fields.get("vars", {}), limits)
     nodes = list_of(fields["nodes"], "nodes", None)

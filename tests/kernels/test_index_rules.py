@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from kernels.index import Axis, Expr, FloorDiv, Index, Max, Mod, Var, single
-from kernels.index_rules import floordiv, maximum, mod, split_by_factor, split_remainders
+from kernels.index_rules import floordiv, maximum, mod, split_by_factor
 from tests.kernels.expressions import Point, Tree, at, built, computed, exactly, meaning, points, trees
 
 # Axes of 4, 7, 24 and 2, variables in 1..9 and 2..5, and an axis of n.
@@ -127,30 +127,6 @@ def test_maximum_is_simplified_where_one_is_never_less(a: Index, b: Index, great
 def test_split_by_factor_takes_every_multiple() -> None:
     assert split_by_factor(as_sum(8 * I4 + 3 * J7 + 4 * K24 + 9), 4) == (2 * I4 + K24 + 2, 3 * J7 + 1)
     assert split_by_factor(as_sum(2 * I4 - 1), 2) == (I4 - 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("value", "split"),
-    [
-        # What counts below the factor leaves the remainder, where it can be seen to be linear.
-        (rest(4 * K24 + I4, 16), 4 * rest(K24, 4) + I4),
-        (over(rest(4 * K24 + I4, 16) + 5 * J7, 7), over(4 * rest(K24, 4) + I4 + 5 * J7, 7)),
-        (single(Max(N, rest(4 * K24 + I4, 16))), single(Max(N, 4 * rest(K24, 4) + I4))),
-        (N * rest(4 * K24 + I4, 16), 4 * N * rest(K24, 4) + N * I4),
-        # j reaches the factor, and a symbolic denominator has none.
-        (rest(4 * K24 + J7, 16), rest(4 * K24 + J7, 16)),
-        (rest(4 * K24 + I4, N), rest(4 * K24 + I4, N)),
-        (7, 7),
-    ],
-)
-def test_split_remainders_shows_what_is_linear(value: Index, split: Index) -> None:
-    assert split_remainders(value) == split
-
-
-@given(trees(), points())
-@exactly(200)
-def test_split_remainders_keeps_the_value(tree: Tree, point: Point) -> None:
-    assert meaning(split_remainders(built(tree)), at(point)) == computed(tree, point)
 
 
 @pytest.mark.parametrize("denominator", ["n", ("*", "n", 2), ("+", "m", 1), ("*", "n", "m"), ("max", "n", "m")])
