@@ -1,7 +1,8 @@
 # Every command of the project. `make` lists them.
 
 PYTHON ?= python3
-export PYTHON
+# tinygrad takes a variable of this name in the environment for a device to use.
+unexport PYTHON
 WORKERS ?= 2
 
 BIN := .venv/bin
@@ -21,7 +22,7 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Make .venv from the hashed requirements; done again only when they change
-	@sh requirements/make_venv.sh
+	@PYTHON=$(PYTHON) sh requirements/make_venv.sh
 
 test: check ## What CI runs: setup, check and all tests but the slow ones
 	$(PYTEST) -m "not slow"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.codegen.tally import ProgramTally
+
+# A PYTHON=python3 in the environment, meant for make, would be a device's number to tinygrad.
+os.environ.pop("PYTHON", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
