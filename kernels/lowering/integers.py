@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from kernels.index import Atom, Axis, Expr, FloorDiv, Index, Max, Mod, Monomial, Var, axes_in, lower
 from kernels.lowering.scope import Scope
-from kernels.validity import Condition, Validity
+from kernels.validity import VALID, Condition, Validity
 
 _INT_MAX = 2**31 - 1
 
 
 class Integers:
-    """Writes index expressions. `loops`: the ids of the axes that are loops; any other Axis must have been replaced."""
+    """Writes index expressions. `loops`: the ids of the axes that are loops; any other Axis must have been replaced.
+
+    given: what holds wherever the statements that are being written are done, so that it need not be asked again.
+    """
 
     def __init__(self, loops: frozenset[int]) -> None:
         self.loops = loops
+        self.given = VALID
         self._count = 0
 
     def text(self, value: Index, scope: Scope) -> str:
@@ -103,14 +107,18 @@ class Integers:
         if not validity.conditions:
             return None
         names = [name for condition in validity.conditions for name in self._bounds(condition, scope)]
+        if not names:
+            return None
         return names[0] if len(names) == 1 else f"({' & '.join(names)})"
 
     def _bounds(self, condition: Condition, scope: Scope) -> list[str]:
         """The names of a condition's lower and upper bound."""
         home = scope.home(self._loops_in(condition.expr))
         names = []
+        given = next((known for known in self.given.conditions if known.expr == condition.expr), None)
         for sign, bound in ((">=", condition.lo), ("<=", condition.hi)):
-            if bound is None:
+            known = None if given is None else given.lo if sign == ">=" else given.hi
+            if bound is None or (known is not None and (known >= bound if sign == ">=" else known <= bound)):
                 continue
             key = (condition.expr, sign, bound)
             name = home.conditions.get(key)

@@ -21,9 +21,9 @@ from kernels.state import KernelState
 WIDEST = 16
 #: How much more a node inside a reduce loop counts than one outside.
 _LOOP_WEIGHT = 16.0
-#: What putting one element into a vector costs, against one scalar instruction: measured, not counted. Compilers make
-#: long chains of insertions of it.
-_GATHER = 3.0
+#: What putting one element into a vector of so many lanes costs, against one scalar instruction: measured, not counted.
+#: Compilers make long chains of insertions of the wide ones.
+_GATHER = {2: 1.0, 4: 1.5, 8: 2.5, 16: 3.0}
 #: What a call into the mathematical library costs.
 _CALL = 10.0
 
@@ -104,7 +104,7 @@ def _score(lanes: Lanes, dependence: Dependence, nest: Nest, strides: dict[int, 
         saved = count * (1 - 1 / lanes.width)
         if number in strides:
             contiguous = touched == len(chosen) and is_contiguous(lanes, strides[number], dependence)
-            total += weight * (saved if contiguous else -_GATHER * count)
+            total += weight * (saved if contiguous else -_GATHER[lanes.width] * count)
         elif node.op in ELEMENTWISE and number not in products:
             total += weight * saved * (_CALL if node.op in CALLS else 1.0)
     for reduction in dependence.reductions.values():

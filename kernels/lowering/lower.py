@@ -12,6 +12,7 @@ from kernels.ir import BufferArg, Node
 from kernels.lowering.accesses import first_only
 from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import dependence_of
+from kernels.lowering.guards import common_to_stores
 from kernels.lowering.integers import Integers
 from kernels.lowering.lanes import choose_lanes, local_order
 from kernels.lowering.launch import launch_of
@@ -24,6 +25,7 @@ from kernels.program import BufferArgument, Program, VariableArgument
 from kernels.render import memory, types
 from kernels.state import KernelState
 from kernels.target import Target
+from kernels.validity import Validity
 
 #: The most lanes (upcast times unroll) and the most characters of source that a program may have.
 LANES_MAX = 4096
@@ -87,40 +89,66 @@ def _body(context: Context) -> list[str]:
     outside = by_loops.pop((), [])
     in_place = _stores_in_place(nodes)
     roots = tuple(nodes[number].src[2] for number in outside)
+    grouped = bool(_group_axes(context))
+    given = common_to_stores(context)
+    asked = _asked(context, given)
+    everywhere = not grouped or (values.reductions.in_one_stage and not by_loops)
+    if everywhere:
+        context.integers.given = given
     values.prepare_reductions(roots, top)
-    epilogue = len(top.lines)
+    after = Scope(None, frozenset()) if grouped else top
+    context.integers.given = given
+    between = values.reductions.meet(top, after)
     if in_place or by_loops:
-        values.prepare(roots, top)
+        values.prepare(roots, after)
     for loops, stores in by_loops.items():
-        scope = values.reductions.open_loops(loops, top)
+        scope = values.reductions.open_loops(loops, after)
         values.prepare(tuple(nodes[number].src[2] for number in stores), scope)
         lines = [line for number in stores for line in _stores(context, values, number, scope, frozenset())]
         scope.lines += lines
         values.reductions.close_loops(loops, scope)
     alone = frozenset() if by_loops else _group_axes(context)
     if in_place:
-        top.lines += [line for number in outside for line in _stores(context, values, number, top, alone)]
+        after.lines += [line for number in outside for line in _stores(context, values, number, after, alone)]
     else:
         for number in outside:
             for point in context.points(_store_axes(context, number)):
-                values.prepare((nodes[number].src[2],), top, point)
-                top.lines += _stores(context, values, number, top, alone, point)
-    return _by_first_of_group(context, alone, top.lines, epilogue)
+                values.prepare((nodes[number].src[2],), after, point)
+                after.lines += _stores(context, values, number, after, alone, point)
+    first = _block(asked, top.lines) if everywhere else top.lines
+    if not grouped:
+        return first
+    return [*first, *between, *_block([*asked, *_first_of_group(context, alone)], after.lines)]
 
 
 def _group_axes(context: Context) -> frozenset[int]:
     return frozenset(axis for reduction in context.dependence.reductions.values() for axis in reduction.groups)
 
 
-def _by_first_of_group(context: Context, groups: frozenset[int], lines: list[str], epilogue: int) -> list[str]:
-    """The statements, those after the last reduction done by the first work-item of a group only: it has the result."""
+def _first_of_group(context: Context, groups: frozenset[int]) -> list[str]:
+    """The condition that a work-item is the first of its group, which has the results."""
     position: Index = 0
     for axis in sorted(groups):
         position = position + context.launch.positions[axis]
-    if position == 0:
+    return [] if position == 0 else [f"{context.integers.expression(position)} == 0"]
+
+
+def _asked(context: Context, given: Validity) -> list[str]:
+    """The texts of the bounds of `given`."""
+    texts = []
+    for condition in given.conditions:
+        text = context.integers.expression(condition.expr)
+        texts += [f"{text} >= {condition.lo}"] if condition.lo is not None else []
+        texts += [f"{text} <= {condition.hi}"] if condition.hi is not None else []
+    return texts
+
+
+def _block(conditions: list[str], lines: list[str]) -> list[str]:
+    """`lines`, done where all conditions hold."""
+    if not conditions:
         return lines
-    inside = [f"  {line}" for line in lines[epilogue:]]
-    return [*lines[:epilogue], f"if ({context.integers.expression(position)} == 0) {{", *inside, "}"]
+    whole = conditions[0] if len(conditions) == 1 else " && ".join(f"({each})" for each in conditions)
+    return [f"if ({whole}) {{", *(f"  {line}" for line in lines), "}"]
 
 
 def _stores_in_place(nodes: tuple[Node, ...]) -> bool:

@@ -5,28 +5,38 @@ One reduction, or several over the same loops that do not wait for each other, b
     accumulators at the identity
     for (reduce loops) { terms of all unroll lanes, added up in a tree (or one multiply-add each) }
     lanes of a vector accumulator added up
-    shared memory: every work-item's partial result | barrier | the group's results reduced again
-
-Half and bfloat16 accumulate in float and are rounded once.
+    the partial results of a work-group, where it shares a reduction, met in shared memory (meeting.py)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernels.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
-from kernels.index import Index, upper
+from kernels.index import upper
+from kernels.lowering.accumulators import accumulating, identity, taken_in
 from kernels.lowering.context import Context, Point
 from kernels.lowering.dependence import Reduction
+from kernels.lowering.meeting import BARRIER, Meeting, Results, Shared
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
-from kernels.render import memory, opencl, types
+from kernels.render import opencl, types
 from kernels.render.value import Value
 from kernels.validity import Validity
 
 if TYPE_CHECKING:
     from kernels.lowering.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmet:
+    """A reduction whose partial results are in shared memory and have not been combined yet."""
+
+    reduction: Reduction
+    results: Results
+    shared: Shared
+
 
 #: From so many accumulators on, the latency of one is hidden behind the others.
 _CHAINS = 4
@@ -38,8 +48,10 @@ class Reductions:
     def __init__(self, context: Context, values: Values) -> None:
         self.context = context
         self.values = values
+        self.meeting = Meeting(context)
         self._written: set[int] = set()
         self._needs = self._reductions_below()
+        self._unmet: list[_Unmet] = []
 
     def write(self, node: int, scope: Scope) -> None:
         """Write reduction number `node`, with those that can share its loops, where it belongs around `scope`."""
@@ -58,8 +70,35 @@ class Reductions:
             results = self._horizontal(reduction, partial[reduction.node], home)
             self._repeat(reduction, results, home)
             if reduction.groups:
-                self._across_group(reduction, results, home)
+                last = not home.axes and not self._is_used_by_reductions(reduction)
+                shared = self.meeting.share(reduction, results, home, waits=not last)
+                if last:
+                    self._unmet.append(_Unmet(reduction, results, shared))
+                    continue
+                self.meeting.combine(reduction, results, shared, home)
             self._finish(reduction, results, home)
+
+    @property
+    def in_one_stage(self) -> bool:
+        """True where all reductions meet at one barrier, behind which nothing but their results is wanted."""
+        reductions = self.context.dependence.reductions.values()
+        return all(reduction.groups and not self._is_used_by_reductions(reduction) for reduction in reductions)
+
+    def meet(self, before: Scope, after: Scope) -> list[str]:
+        """Write into `after` what is left of the reductions in `before`: the groups' results. What goes between them.
+
+        What is computed on one side of a barrier and used on the other costs memory for every work-item, so nothing but
+        the results of reductions is taken over.
+        """
+        for key, value in before.values.items():
+            if key[0] in self._written:
+                after.values[key] = value
+        for unmet in self._unmet:
+            results = {key: replace(value, text=self.context.variable("s")) for key, value in unmet.results.items()}
+            after.lines += [f"{types.type_of(value)} {value.text};" for value in results.values()]
+            self.meeting.combine(unmet.reduction, results, unmet.shared, after)
+            self._finish(unmet.reduction, results, after)
+        return [BARRIER] if self._unmet else []
 
     def _reductions_below(self) -> dict[int, frozenset[int]]:
         """Per reduction, those that its source needs, directly or not."""
@@ -92,23 +131,23 @@ class Reductions:
     def _accumulating(self, reduction: Reduction) -> DType:
         dtype = self.context.nest.ast.nodes[reduction.node].dtype
         assert dtype is not None
-        return FLOAT32 if dtype in (FLOAT16, BFLOAT16) else dtype
+        return accumulating(dtype)
 
     def _has_own_lanes(self, reduction: Reduction) -> bool:
         lanes = self.context.lanes.axes
         return bool(lanes) and lanes[0] in reduction.unrolls
 
-    def _accumulators(self, reduction: Reduction, home: Scope) -> dict[tuple[int, ...], Value]:
+    def _accumulators(self, reduction: Reduction, home: Scope) -> Results:
         """A variable at the identity for each upcast position of the result."""
         context = self.context
         source = context.nest.ast.nodes[reduction.node].src[0]
         width = context.lanes.width if context.is_vector(source) else 1
-        identity = opencl.widen(_identity(reduction.op, self._accumulating(reduction)), width)
-        result: dict[tuple[int, ...], Value] = {}
+        start = opencl.widen(identity(reduction.op, self._accumulating(reduction)), width)
+        result: Results = {}
         for point in context.points(context.outer[reduction.node]):
             name = context.variable("s")
-            home.lines.append(f"{types.type_of(identity)} {name} = {identity.text};")
-            result[tuple(point.values())] = Value(name, identity.dtype, width, identity.mask_bits, simple=True)
+            home.lines.append(f"{types.type_of(start)} {name} = {start.text};")
+            result[tuple(point.values())] = Value(name, start.dtype, width, start.mask_bits, simple=True)
         return result
 
     def open_loops(self, loops: tuple[int, ...], scope: Scope) -> Scope:
@@ -157,7 +196,7 @@ class Reductions:
         factors = self._product(reduction)
         return factors if factors is not None else (self.context.nest.ast.nodes[reduction.node].src[0],)
 
-    def _accumulate(self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], scope: Scope) -> None:
+    def _accumulate(self, reduction: Reduction, accumulators: Results, scope: Scope) -> None:
         """Take in the terms of one unroll position after the other, each written just before.
 
         With few accumulators the terms of all positions are added up in a tree first, so that they need not wait for
@@ -177,16 +216,10 @@ class Reductions:
                 elif product:
                     scope.lines.append(f"{accumulator.text} += {term.text};")
                 else:
-                    self._take_in(reduction, accumulator, term, scope.lines)
+                    scope.lines.append(taken_in(reduction.op, accumulator, term))
         for key, terms in waiting.items():
             if terms:
-                self._take_in(reduction, accumulators[key], self._tree(reduction, terms, scope), scope.lines)
-
-    def _take_in(
-        self, reduction: Reduction, accumulator: Value, term: Value, lines: list[str], indent: str = ""
-    ) -> None:
-        text = opencl.accumulated(reduction.op, self._accumulating(reduction), accumulator, term)
-        lines.append(f"{indent}{accumulator.text} = {text};")
+                scope.lines.append(taken_in(reduction.op, accumulators[key], self._tree(reduction, terms, scope)))
 
     def _point(self, reduction: Reduction, key: tuple[int, ...]) -> Point:
         return dict(zip(self.context.outer[reduction.node], key, strict=True))
@@ -202,17 +235,17 @@ class Reductions:
         value = self.values.converted(source, dtype, point, scope)
         if not reduction.paddings.conditions or self._all_padding_zero(reduction):
             return value
-        identity = _identity(reduction.op, dtype)
+        start = identity(reduction.op, dtype)
         width = self.context.lanes.width
         paddings = reduction.paddings.substitute(self.context.launched)
         if paddings.axes.isdisjoint(self.context.lanes.axes):
             real = self._real(paddings, point, scope)
-            return value if real is None else opencl.select(real, value, identity)
+            return value if real is None else opencl.select(real, value, start)
         truths = []
         for lane in self.context.lane_points(self.context.lanes.axes):
             truth = self._real(paddings, point | lane, scope)
             truths.append(Value("true", BOOL, simple=True) if truth is None else truth)
-        return opencl.select(opencl.from_lanes(truths), opencl.widen(value, width), opencl.widen(identity, width))
+        return opencl.select(opencl.from_lanes(truths), opencl.widen(value, width), opencl.widen(start, width))
 
     def _all_padding_zero(self, reduction: Reduction) -> bool:
         """True for a sum of a load that is 0 where it is padded."""
@@ -240,9 +273,7 @@ class Reductions:
     def _combined(self, reduction: Reduction, a: Value, b: Value, scope: Scope) -> Value:
         return self.context.declare(opencl.operation(reduction.op, self._accumulating(reduction), [a, b]), scope)
 
-    def _horizontal(
-        self, reduction: Reduction, accumulators: dict[tuple[int, ...], Value], home: Scope
-    ) -> dict[tuple[int, ...], Value]:
+    def _horizontal(self, reduction: Reduction, accumulators: Results, home: Scope) -> Results:
         """The accumulators with their own lanes combined, each in a variable that can be assigned to."""
         if not self._has_own_lanes(reduction):
             return accumulators
@@ -261,7 +292,7 @@ class Reductions:
             result[key] = Value(name, value.dtype, 1, value.mask_bits, simple=True)
         return result
 
-    def _repeat(self, reduction: Reduction, results: dict[tuple[int, ...], Value], home: Scope) -> None:
+    def _repeat(self, reduction: Reduction, results: Results, home: Scope) -> None:
         """Let each result count as often as its source is the same along axes that are reduced."""
         if reduction.repeats == 1 or reduction.op is Ops.MAX or self._accumulating(reduction) is BOOL:
             return
@@ -274,120 +305,13 @@ class Reductions:
                 one = self.context.declare(Value(value.text, value.dtype, value.width, value.mask_bits), home)
                 home.lines.append(f"for (long q = 1; q < {times}; q++) {value.text} *= {one.text};")
 
-    def _across_group(self, reduction: Reduction, results: dict[tuple[int, ...], Value], home: Scope) -> None:
-        """Combine the partial results of the work-items that differ in this reduction's group axes alone."""
-        context = self.context
-        groups, count, others = self._group_position(reduction)
-        first = next(iter(results.values()))
-        width, number = first.width, len(results)
-        elements = number * width
-        total = elements * count * self._others_size(reduction)
-        element = Value("", first.dtype, 1, first.mask_bits and 8)
-        itemsize = 1 if first.dtype is BOOL else first.dtype.itemsize
-        element_type = "char" if first.dtype is BOOL else types.type_of(element)
-        name = context.variable("shared")
-        context.shared.append(f"__local {element_type} {name}[{total}];")
-        context.shared_bytes += total * itemsize
-        own = context.integers.text((others * count + groups) * elements, home)
-        base = context.integers.text(others * (count * elements), home)
-        if home.axes or len(context.shared) > 1:
-            home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
-        values = list(results.values())
-        for place, chunk in _chunks(values):
-            home.lines.append(memory.store_shared(name, f"{own}+{place * width}", opencl.from_lanes(chunk)))
-        home.lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
-        again = self._is_used_by_reductions(reduction)
-        body = self._combine(reduction, values, name, base, count)
-        inside = body if again else [f"if ({context.integers.expression(groups)} == 0) {{", *body, "}"]
-        home.lines += inside
-
-    def _combine(self, reduction: Reduction, values: list[Value], name: str, base: str, count: int) -> list[str]:
-        """The statements that make `values` the group's results, from the partial ones in shared memory at `base`."""
-        lanes = next((lanes for lanes in (16, 8, 4) if count % lanes == 0), 1)
-        first, elements = values[0], len(values) * values[0].width
-        if elements == 1 and lanes > 1 and self.context.target.vector_widths and first.dtype is not BOOL:
-            return self._combine_in_lanes(reduction, first, name, base, count, lanes)
-        identity = opencl.widen(_identity(reduction.op, first.dtype), first.width)
-        lines = [f"{value.text} = {opencl.assignable(identity, value)};" for value in values]
-        lines.append(f"for (int q = 0; q < {count}; q++) {{")
-        for place, chunk in _chunks(values):
-            whole = opencl.from_lanes(chunk)
-            other = memory.load_shared(name, f"{base}+q*{elements}+{place * first.width}", whole)
-            if len(chunk) > 1:
-                variable = self.context.variable()
-                lines.append(f"  {types.type_of(other)} {variable} = {other.text};")
-                other = Value(variable, other.dtype, other.width, simple=True)
-            for lane, value in enumerate(chunk):
-                one = opencl.lane_of(other, lane) if len(chunk) > 1 else other
-                self._take_in(reduction, value, one, lines, "  ")
-        return [*lines, "}"]
-
-    def _combine_in_lanes(
-        self, reduction: Reduction, value: Value, name: str, base: str, count: int, lanes: int
-    ) -> list[str]:
-        """As _combine for one scalar: `lanes` partial results at a time, their vector's halves in the end."""
-        total = Value(self.context.variable(), value.dtype, lanes, simple=True)
-        lines = [f"{types.type_of(total)} {total.text} = {memory.load_shared(name, base, total).text};"]
-        if count > lanes:
-            lines.append(f"for (int q = {lanes}; q < {count}; q += {lanes}) {{")
-            self._take_in(reduction, total, memory.load_shared(name, f"{base}+q", total), lines, "  ")
-            lines.append("}")
-        while total.width > 1:
-            low, high = opencl.halves(total)
-            text = opencl.accumulated(reduction.op, total.dtype, low, high)
-            total = Value(self.context.variable(), total.dtype, low.width, simple=True)
-            lines.append(f"{types.type_of(total)} {total.text} = {text};")
-        return [*lines, f"{value.text} = {total.text};"]
-
-    def _group_position(self, reduction: Reduction) -> tuple[Index, int, Index]:
-        """(position among the group's work-items, how many they are, position of the group among the work-group's)."""
-        state, positions = self.context.state, self.context.launch.positions
-        groups: Index = 0
-        others: Index = 0
-        count = 1
-        for place in range(state.n_global, state.first_loop):
-            axis, size = state.ids[place], state.sizes[place]
-            assert isinstance(size, int)
-            position = positions.get(axis, 0)
-            if axis in reduction.groups:
-                groups, count = groups * size + position, count * size
-            else:
-                others = others * size + position
-        return groups, count, others
-
-    def _others_size(self, reduction: Reduction) -> int:
-        state, size = self.context.state, 1
-        for place in range(state.n_global, state.first_loop):
-            if state.ids[place] not in reduction.groups:
-                own = state.sizes[place]
-                assert isinstance(own, int)
-                size *= own
-        return size
-
     def _is_used_by_reductions(self, reduction: Reduction) -> bool:
         return any(reduction.node in needs for needs in self._needs.values())
 
-    def _finish(self, reduction: Reduction, results: dict[tuple[int, ...], Value], home: Scope) -> None:
+    def _finish(self, reduction: Reduction, results: Results, home: Scope) -> None:
         """Round to the dtype, and make the results known."""
         dtype = self.context.nest.ast.nodes[reduction.node].dtype
         assert dtype is not None
         for key, value in results.items():
             rounded = value if value.dtype is dtype else self.context.declare(opencl.cast(value, dtype), home)
             home.values[(reduction.node, *key)] = rounded
-
-
-def _identity(op: Ops, dtype: DType) -> Value:
-    if op is Ops.ADD:
-        return types.literal(0, dtype)
-    return types.literal(1 if op is Ops.MUL else dtype.min, dtype)
-
-
-def _chunks(values: list[Value]) -> Iterator[tuple[int, list[Value]]]:
-    """Values with their places, by fours and twos where they are scalar numbers: each chunk is one memory access."""
-    place = 0
-    while place < len(values):
-        left = len(values) - place
-        alone = values[0].width > 1 or values[0].dtype is BOOL
-        size = 1 if alone or left == 1 else 2 if left < 4 else 4
-        yield place, values[place : place + size]
-        place += size

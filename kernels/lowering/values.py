@@ -106,9 +106,20 @@ class Values:
         home = scope.home(context.loop_axes[node])
         for point in context.points(context.outer[node], at):
             key = (node, *point.values())
-            if key not in home.values:
-                value = self._computed(node, point, home)
+            if key in home.values:
+                continue
+            value = self._computed(node, point, home)
+            if found.op is Ops.LOAD:
+                home.values[key] = self._shared(value, home)
+            else:
                 home.values[key] = value if node in self._fused else context.declare(value, home)
+
+    def _shared(self, load: Value, home: Scope) -> Value:
+        """The variable of a load that reads the same elements, or a new one: windows of a convolution overlap."""
+        key = ("load", load.text)
+        if key not in home.values:
+            home.values[key] = self.context.declare(load, home)
+        return home.values[key]
 
     def _computed(self, node: int, point: Point, scope: Scope) -> Value:
         context = self.context

@@ -32,8 +32,10 @@ def widened(state: KernelState, nest: Nest, target: Target) -> KernelState:
     if not own or chosen.width >= WIDEST:
         return state
     lanes = prod(dependence.lanes.values())
+    masked = frozenset().union(*(location.validity.axes for location in dependence.locations.values()))
     for axis in _contiguous_loops(dependence, nest, chosen.width):
-        for amount in (16, 8, 4, 2):
+        # two lanes of which one may be invalid are put together from guarded loads: nothing is gained
+        for amount in (16, 8, 4) if axis in masked else (16, 8, 4, 2):
             if chosen.width * amount > WIDEST or lanes * amount > _LANES_MAX:
                 continue
             candidate = _unrolled(state, nest, target, axis, amount)

@@ -27,12 +27,11 @@ __kernel __attribute__((reqd_work_group_size(4, 1, 1))) void r_2048_4_128_4(__gl
   shared6[lx+0] = s5;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lx == 0) {
-  float4 v7 = LOCAL_LOAD_float4(shared6 + 0);
-  float2 v8 = (v7.lo + v7.hi);
-  float v9 = (v8.s0 + v8.s1);
-  s5 = v9;
-  }
-  if (lx == 0) {
-    p0[gx] = s5;
+    float s7;
+    float4 v8 = LOCAL_LOAD_float4(shared6 + 0);
+    float2 v9 = (v8.lo + v8.hi);
+    float v10 = (v9.s0 + v9.s1);
+    s7 = v10;
+    p0[gx] = s7;
   }
 }

@@ -11,12 +11,11 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void r_2048_16_128(__gl
   shared3[lx+0] = s1;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lx == 0) {
-  s1 = 0.0f;
-  for (int q = 0; q < 16; q++) {
-    s1 = (s1 + shared3[0+q*1+0]);
-  }
-  }
-  if (lx == 0) {
-    p0[gx] = s1;
+    float s4;
+    s4 = 0.0f;
+    for (int q = 0; q < 16; q++) {
+      s4 = (s4 + shared3[0+q*1+0]);
+    }
+    p0[gx] = s4;
   }
 }

@@ -28,19 +28,18 @@ __kernel __attribute__((reqd_work_group_size(8, 16, 1))) void r_8_16_16_16(__glo
     s8 = (s8 + v13);
   }
   float16 s14 = ((float16)((-INFINITY)));
-  float16 v15 = LOAD_float16(p0 + (a0));
-  s14 = (s14 < v15 ? v15 : s14);
-  float8 v16 = (s14.lo < s14.hi ? s14.hi : s14.lo);
-  float4 v17 = (v16.lo < v16.hi ? v16.hi : v16.lo);
-  float2 v18 = (v17.lo < v17.hi ? v17.hi : v17.lo);
-  float v19 = (v18.s0 < v18.s1 ? v18.s1 : v18.s0);
-  float s20 = v19;
-  float v21 = (1.0f/s8);
+  s14 = (s14 < v2 ? v2 : s14);
+  float8 v15 = (s14.lo < s14.hi ? s14.hi : s14.lo);
+  float4 v16 = (v15.lo < v15.hi ? v15.hi : v15.lo);
+  float2 v17 = (v16.lo < v16.hi ? v16.hi : v16.lo);
+  float v18 = (v17.s0 < v17.s1 ? v17.s1 : v17.s0);
+  float s19 = v18;
+  float v20 = (1.0f/s8);
   int a1 = (lx*16+ly);
-  float v22 = p0[a1];
-  float v23 = (v22 + (s20 * (-1.0f)));
-  float v24 = (v23 * 1.4426950216293335f);
-  float v25 = exp2(v24);
-  float v26 = (v21 * v25);
-  p1[a1] = v26;
+  float v21 = p0[a1];
+  float v22 = (v21 + (s19 * (-1.0f)));
+  float v23 = (v22 * 1.4426950216293335f);
+  float v24 = exp2(v23);
+  float v25 = (v20 * v24);
+  p1[a1] = v25;
 }

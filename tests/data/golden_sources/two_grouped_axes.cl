@@ -29,17 +29,16 @@ __kernel __attribute__((reqd_work_group_size(4, 3, 1))) void r_2_3_4_3_2_4(__glo
   int a2 = (lx*3+ly);
   shared6[a2+0] = s5;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if ((lx*3+ly) == 0) {
-  float4 v7 = LOCAL_LOAD_float4(shared6 + 0);
-  for (int q = 4; q < 12; q += 4) {
-    v7 = (v7 + LOCAL_LOAD_float4(shared6 + 0+q));
-  }
-  float2 v8 = (v7.lo + v7.hi);
-  float v9 = (v8.s0 + v8.s1);
-  s5 = v9;
-  }
   if ((lx+ly) == 0) {
+    float s7;
+    float4 v8 = LOCAL_LOAD_float4(shared6 + 0);
+    for (int q = 4; q < 12; q += 4) {
+      v8 = (v8 + LOCAL_LOAD_float4(shared6 + 0+q));
+    }
+    float2 v9 = (v8.lo + v8.hi);
+    float v10 = (v9.s0 + v9.s1);
+    s7 = v10;
     int a3 = (gx+gy*3);
-    p1[a3] = s5;
+    p1[a3] = s7;
   }
 }

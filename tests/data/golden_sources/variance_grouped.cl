@@ -36,18 +36,17 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void r_4_256_4_1024(__
   shared10[lx+0] = s9;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lx == 0) {
-  float16 v11 = LOCAL_LOAD_float16(shared10 + 0);
-  for (int q = 16; q < 256; q += 16) {
-    v11 = (v11 + LOCAL_LOAD_float16(shared10 + 0+q));
-  }
-  float8 v12 = (v11.lo + v11.hi);
-  float4 v13 = (v12.lo + v12.hi);
-  float2 v14 = (v13.lo + v13.hi);
-  float v15 = (v14.s0 + v14.s1);
-  s9 = v15;
-  }
-  if (lx == 0) {
-    float v16 = (s9 * 0.0009765625f);
-    p1[gx] = v16;
+    float s11;
+    float16 v12 = LOCAL_LOAD_float16(shared10 + 0);
+    for (int q = 16; q < 256; q += 16) {
+      v12 = (v12 + LOCAL_LOAD_float16(shared10 + 0+q));
+    }
+    float8 v13 = (v12.lo + v12.hi);
+    float4 v14 = (v13.lo + v13.hi);
+    float2 v15 = (v14.lo + v14.hi);
+    float v16 = (v15.s0 + v15.s1);
+    s11 = v16;
+    float v17 = (s11 * 0.0009765625f);
+    p1[gx] = v17;
   }
 }
