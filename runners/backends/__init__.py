@@ -1,0 +1,1 @@
+"""How a kind of device is reached. Each backend is imported only in a device's child."""

@@ -1,0 +1,1 @@
+"""The runners, on PoCL where a device is needed."""
