@@ -16,10 +16,19 @@ SOAK_OPTIONS ?=
 .DEFAULT_GOAL := help
 # One step after the other even under -j: the steps share .venv.
 .NOTPARALLEL:
-.PHONY: help setup test test-full check format bench-kernel bench-codegen soak-codegen parity update-golden lock clean
+.PHONY: help demo serve worker setup test test-full check format bench-kernel bench-codegen soak-codegen parity update-golden lock clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: setup ## Tune the example kernels on this machine's device and serve the page; ONCE=1 ends after the table
+	@$(BIN)/python -m service demo $(if $(ONCE),--once)
+
+serve: setup ## Serve on loopback, with the database of BEAMTUNE_DATABASE_URL (else data/beamtune.db)
+	$(BIN)/python -m service serve
+
+worker: setup ## Tune what was sent to that database, on this machine's devices
+	$(BIN)/python -m service worker
 
 setup: ## Make .venv from the hashed requirements; done again only when they change
 	@PYTHON=$(PYTHON) sh requirements/make_venv.sh

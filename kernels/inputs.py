@@ -24,6 +24,7 @@ _EXTREME_EVERY = 8
 #: One index in so many is outside the positions that there are.
 _OUTSIDE_EVERY = 8
 _FAR_OUTSIDE = (-19238, -257, 10982377)
+_PART = np.uint64(0x1FFFFF)  # a third of a raw number's 63 bits
 _LARGE = 64.0  # so that no product of two is beyond float16
 
 
@@ -74,9 +75,14 @@ def _floats(raw: Array, dtype: DType, need: Need) -> Array:
     if need.sign:
         values = need.sign * (0.5 + 1.5 * _unit(raw)) * (0.25 if need.small else 1.0)
     else:
-        parts = [(raw >> np.uint64(shift)) & np.uint64(0x1FFFFF) for shift in (0, 21, 42)]
-        values = (parts[0] + parts[1] + parts[2]).astype(np.float64) * 2.0**-20 - 3.0
-    return rounded(values * _scale(need), dtype)
+        total = raw & _PART
+        for shift in (21, 42):
+            total += (raw >> np.uint64(shift)) & _PART
+        values = total.astype(np.float64)
+        values *= 2.0**-20
+        values -= 3.0
+    values *= _scale(need)
+    return rounded(values, dtype)
 
 
 def _unit(raw: Array) -> Array:
