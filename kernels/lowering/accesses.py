@@ -13,6 +13,7 @@ from kernels.index import Axis, Expr, Index, axes_in, substitute
 from kernels.ir import BufferArg
 from kernels.lowering.context import Context, Point
 from kernels.lowering.lanes import lane_strides
+from kernels.lowering.memory_lanes import MemoryLanes, memory_lanes
 from kernels.lowering.scope import Scope
 from kernels.ops import Ops
 from kernels.render import memory, opencl, types
@@ -29,6 +30,27 @@ class Accesses:
             node: lane_strides(location.position, context.dependence) for node, location in context.locations.items()
         }
         self._bases: dict[int, Index] = {}
+        self._memory_lanes: dict[int, MemoryLanes] = {}
+        #: By slot, how the buffer must be aligned where that is more than an element is, in bytes.
+        self.alignments: dict[int, int] = {}
+
+    def lanes_in_memory(self, node: int) -> MemoryLanes:
+        """Which lanes of a LOAD or STORE are one access to memory although arithmetic is scalar."""
+        found = self._memory_lanes.get(node)
+        if found is None:
+            dtype = self._dtype(node)
+            found = self._memory_lanes[node] = memory_lanes(self.context, node, dtype)
+            if found.width > 1:
+                slot, size_bytes = self._slot(node), found.width * dtype.itemsize
+                self.alignments[slot] = max(self.alignments.get(slot, 0), size_bytes)
+        return found
+
+    def _dtype(self, node: int) -> DType:
+        """Of the buffer that LOAD or STORE number `node` goes to."""
+        nodes = self.context.nest.ast.nodes
+        dtype = nodes[nodes[node].src[0]].dtype
+        assert dtype is not None
+        return dtype
 
     def load(self, node: int, point: Point, scope: Scope) -> Value:
         """The value of LOAD number `node` at `point` of the upcast axes that are not lanes."""
@@ -37,6 +59,8 @@ class Accesses:
         assert dtype is not None
         pointer = f"p{self._slot(node)}"
         if not context.is_vector(node):
+            if self.lanes_in_memory(node).width > 1:
+                return self._load_lane(node, point, pointer, dtype, scope)
             return self._guarded_load(node, point, pointer, dtype, 1, scope)
         first = {**point, **dict.fromkeys(context.lanes.axes, 0)}
         width = self._run(node)
@@ -51,6 +75,26 @@ class Accesses:
         condition = context.integers.condition(inside, scope)
         whole = memory.load(pointer, self._position(node, first, scope), dtype, context.lanes.width)
         return whole if condition is None else opencl.select(Value(condition, BOOL), whole, gathered)
+
+    def _load_lane(self, node: int, point: Point, pointer: str, dtype: DType, scope: Scope) -> Value:
+        """One lane of a vector in memory, which is read once for all of them."""
+        lanes = self.lanes_in_memory(node)
+        first, lane = lanes.place({axis: point[axis] for axis in self.context.outer[node]})
+        validity = self._validity_at(self.context.locations[node].validity, point)
+        if not validity.possible:
+            return types.literal(0, dtype)
+        key = ("memory", node, *first.values())
+        vector = scope.values.get(key)
+        if vector is None:
+            kind = types.vector_type(types.memory_type(dtype), lanes.width)
+            text = memory.load_aligned(pointer, self._position(node, first, scope), kind)
+            condition = self.context.integers.condition(validity, scope)
+            name = self.context.variable()
+            scope.lines.append(
+                f"{kind} {name} = {text if condition is None else f'{condition} ? {text} : ({kind})(0)'};"
+            )
+            vector = scope.values[key] = Value(name, dtype, lanes.width, simple=True)
+        return memory.lane_loaded(vector, lane)
 
     def _all_lanes_valid(self, node: int, point: Point) -> Validity | None:
         """Where all lanes are valid, if they are consecutive elements; None where the corners do not tell."""
@@ -114,6 +158,15 @@ class Accesses:
                 one = opencl.lane_of(value, lane)
                 lines += self._guarded_store(node, one, {**point, **place}, pointer, once, scope)
         return lines
+
+    def store_together(self, node: int, values: list[Value], first: Point, once: Validity, scope: Scope) -> list[str]:
+        """The statements that store the lanes of a vector in memory, which begins at `first`, where `once` holds."""
+        validity = _both(self._validity_at(self.context.locations[node].validity, first), once)
+        if not validity.possible:
+            return []
+        line = memory.store_aligned(f"p{self._slot(node)}", self._position(node, first, scope), values)
+        condition = self.context.integers.condition(validity, scope)
+        return [line] if condition is None else [f"if ({condition}) {line}"]
 
     def _slot(self, node: int) -> int:
         arg = self.context.nest.ast.nodes[self.context.nest.ast.nodes[node].src[0]].arg

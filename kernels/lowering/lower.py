@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from kernels.dtypes import FLOAT16, FLOAT64
@@ -44,12 +45,12 @@ def lower(state: KernelState, nest: Nest, target: Target, name: str) -> Program:
     loops = frozenset(dependence.loops)
     launch = launch_of(shaped, target, local_order(shaped, dependence, nest, lanes))
     context = Context(nest, shaped, target, dependence, lanes, launch, Integers(loops))
-    body = _body(context)
+    body, alignments = _body(context)
     if context.shared_bytes > target.shared_max:
         raise ProgramError(
             "shared_max", f"{context.shared_bytes} bytes of shared memory, and the target has {target.shared_max}"
         )
-    args = _arguments(nest)
+    args = _arguments(nest, alignments)
     source = _source(name, args, context, body)
     if len(source) > SOURCE_MAX:
         raise ProgramError("source", f"{len(source)} characters of source, above {SOURCE_MAX}")
@@ -74,8 +75,11 @@ def _check_dtypes(nest: Nest, target: Target) -> None:
             raise ProgramError("fp64", "the kernel has float64 values, and the target does not compute them")
 
 
-def _body(context: Context) -> list[str]:
-    """The statements of the kernel: reductions, stores inside of loops, then the others with what they need."""
+def _body(context: Context) -> tuple[list[str], dict[int, int]]:
+    """The statements of the kernel, and the alignment in bytes that they ask of some slots' buffers.
+
+    Reductions come first, then stores inside of loops, then the others with what they need.
+    """
     top = Scope(None, frozenset())
     values = Values(context)
     nodes = context.nest.ast.nodes
@@ -104,21 +108,23 @@ def _body(context: Context) -> list[str]:
     for loops, stores in by_loops.items():
         scope = values.reductions.open_loops(loops, after)
         values.prepare(tuple(nodes[number].src[2] for number in stores), scope)
-        lines = [line for number in stores for line in _stores(context, values, number, scope, frozenset())]
+        lines = [line for number in stores for line in _all_stores(context, values, number, scope, frozenset())]
         scope.lines += lines
         values.reductions.close_loops(loops, scope)
     alone = frozenset() if by_loops else _group_axes(context)
     if in_place:
-        after.lines += [line for number in outside for line in _stores(context, values, number, after, alone)]
+        after.lines += [line for number in outside for line in _all_stores(context, values, number, after, alone)]
     else:
         for number in outside:
-            for point in context.points(_store_axes(context, number)):
-                values.prepare((nodes[number].src[2],), after, point)
-                after.lines += _stores(context, values, number, after, alone, point)
+            for points in _store_points(context, values, number):
+                for point in points:
+                    values.prepare((nodes[number].src[2],), after, point)
+                after.lines += _stores(context, values, number, after, alone, points)
     first = _block(asked, top.lines) if everywhere else top.lines
     if not grouped:
-        return first
-    return [*first, *between, *_block([*asked, *_first_of_group(context, alone)], after.lines)]
+        return first, values.accesses.alignments
+    last = _block([*asked, *_first_of_group(context, alone)], after.lines)
+    return [*first, *between, *last], values.accesses.alignments
 
 
 def _group_axes(context: Context) -> frozenset[int]:
@@ -156,20 +162,39 @@ def _stores_in_place(nodes: tuple[Node, ...]) -> bool:
     return any(node.op is Ops.STORE and node.src[0] in loaded for node in nodes)
 
 
+def _all_stores(context: Context, values: Values, number: int, scope: Scope, alone: frozenset[int]) -> list[str]:
+    """The statements of STORE number `number` at every upcast position that it has."""
+    together = _store_points(context, values, number)
+    return [line for points in together for line in _stores(context, values, number, scope, alone, points)]
+
+
 def _stores(
-    context: Context, values: Values, number: int, scope: Scope, alone: frozenset[int], at: Point | None = None
+    context: Context, values: Values, number: int, scope: Scope, alone: frozenset[int], points: list[Point]
 ) -> list[str]:
-    """The statements of STORE number `number` at `at`, or at every upcast position that it has.
+    """The statements of STORE number `number` at `points`, which are the lanes of one access where there are several.
 
     Only the work-items at 0 of launched axes that it does not have do it; of the axes in `alone` only those are there.
     """
     launched = frozenset(context.launch.positions) - alone
     once = first_only(launched - context.dependence.stored[number], context)
     source = context.nest.ast.nodes[number].src[2]
-    lines: list[str] = []
-    for point in context.points(_store_axes(context, number), at):
-        lines += values.accesses.store(number, values.value(source, point, scope), point, once, scope)
-    return lines
+    found = [values.value(source, point, scope) for point in points]
+    if len(points) > 1:
+        return values.accesses.store_together(number, found, points[0], once, scope)
+    return values.accesses.store(number, found[0], points[0], once, scope)
+
+
+def _store_points(context: Context, values: Values, number: int) -> list[list[Point]]:
+    """The upcast positions of STORE number `number`, those together that are one access to memory, in its order."""
+    points = list(context.points(_store_axes(context, number)))
+    lanes = values.accesses.lanes_in_memory(number)
+    if lanes.width == 1:
+        return [[point] for point in points]
+    together: dict[tuple[int, ...], dict[int, Point]] = {}
+    for point in points:
+        first, lane = lanes.place(point)
+        together.setdefault(tuple(first.values()), {})[lane] = point
+    return [[places[lane] for lane in range(lanes.width)] for places in together.values()]
 
 
 def _store_axes(context: Context, number: int) -> tuple[int, ...]:
@@ -177,7 +202,7 @@ def _store_axes(context: Context, number: int) -> tuple[int, ...]:
     return tuple(a for a in context.dependence.lanes if a not in lanes and a in context.dependence.stored[number])
 
 
-def _arguments(nest: Nest) -> tuple[BufferArgument | VariableArgument, ...]:
+def _arguments(nest: Nest, alignments: Mapping[int, int]) -> tuple[BufferArgument | VariableArgument, ...]:
     nodes = nest.ast.nodes
     read = {nodes[node.src[0]].arg for node in nodes if node.op is Ops.LOAD}
     written = {nodes[node.src[0]].arg for node in nodes if node.op is Ops.STORE}
@@ -186,9 +211,8 @@ def _arguments(nest: Nest) -> tuple[BufferArgument | VariableArgument, ...]:
         if isinstance(node.arg, BufferArg) and node.dtype is not None:
             arg = node.arg
             length = nest.ast.reaches[arg.slot]
-            buffers.append(
-                BufferArgument(arg.slot, node.dtype, arg in read, arg in written, length, node.dtype.itemsize)
-            )
+            alignment = alignments.get(arg.slot, node.dtype.itemsize)
+            buffers.append(BufferArgument(arg.slot, node.dtype, arg in read, arg in written, length, alignment))
     variables = sorted((VariableArgument(v.name, v.min, v.max) for v in nest.ast.variables), key=lambda v: v.name)
     return (*sorted(buffers, key=lambda buffer: buffer.slot), *variables)
 

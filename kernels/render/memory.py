@@ -7,9 +7,10 @@ into one instruction; a CPU driver's vload and convert are calls into its librar
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from kernels.dtypes import BFLOAT16, BOOL, DType
-from kernels.render.opencl import bfloat16_from_bits, converted, ones
+from kernels.dtypes import BFLOAT16, BOOL, UINT8, DType
+from kernels.render.opencl import bfloat16_from_bits, converted, lane_of, ones
 from kernels.render.types import memory_type, type_of, vector_type
 from kernels.render.value import Value
 
@@ -55,14 +56,40 @@ def load(pointer: str, index: str, dtype: DType, width: int) -> Value:
 
 def store(pointer: str, index: str, value: Value) -> str:
     """The statement that stores `value`'s lanes as consecutive elements from `index` on."""
-    text = value.text
-    if value.dtype is BFLOAT16:
-        text = f"bf16_bits{value.width}({text})"
-    elif value.dtype is BOOL:
-        text = f"(uchar)({text})" if value.width == 1 else converted(f"{text} & {ones(value)}", f"uchar{value.width}")
     if value.width == 1:
-        return f"{pointer}[{index}] = {text};"
-    return f"STORE_{vector_type(memory_type(value.dtype), value.width)}({text}, {pointer} + ({index}));"
+        return f"{pointer}[{index}] = {_stored(value)};"
+    return f"STORE_{vector_type(memory_type(value.dtype), value.width)}({_stored(value)}, {pointer} + ({index}));"
+
+
+def _stored(value: Value) -> str:
+    """`value` as it lies in memory."""
+    if value.dtype is BFLOAT16:
+        return f"bf16_bits{value.width}({value.text})"
+    if value.dtype is BOOL and value.width > 1:
+        return converted(f"{value.text} & {ones(value)}", f"uchar{value.width}")
+    return f"(uchar)({value.text})" if value.dtype is BOOL else value.text
+
+
+def load_aligned(pointer: str, index: str, kind: str) -> str:
+    """A vector of type `kind` from element `index` on, which is aligned as the vector is."""
+    return f"*((__global const {kind}*)({pointer} + ({index})))"
+
+
+def lane_loaded(vector: Value, lane: int) -> Value:
+    """A lane of a vector as it lies in memory, as a value."""
+    text = lane_of(replace(vector, dtype=UINT8), lane).text
+    if vector.dtype is BOOL:
+        return Value(f"({text} != 0)", BOOL)
+    if vector.dtype is BFLOAT16:
+        return bfloat16_from_bits(text, 1)
+    return Value(text, vector.dtype, simple=True)
+
+
+def store_aligned(pointer: str, index: str, lanes: list[Value]) -> str:
+    """The statement that stores `lanes` as consecutive elements from `index` on, aligned as their vector is."""
+    kind = vector_type(memory_type(lanes[0].dtype), len(lanes))
+    texts = ", ".join(_stored(lane) for lane in lanes)
+    return f"*((__global {kind}*)({pointer} + ({index}))) = ({kind})({texts});"
 
 
 def load_shared(name: str, index: str, like: Value) -> Value:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
-from kernels import Kernel, OptOps, Program, ProgramError, opencl_target
+from kernels import Kernel, OptOps, Program, ProgramError, Target, opencl_target
 from tests.codegen.subjects import has_half, kernel_of, runnable
 from tests.codegen.tally import TIMED_OUT
 from tests.codegen.walks import random_walk
@@ -21,11 +22,13 @@ DEADLINE_S = 30.0
 SMALL_OPERATIONS = 1_000_000
 #: The largest share of random walks whose programs may be refused for a limit.
 MOST_REFUSED = 0.02
-WALKS, MANY_WALKS = 3, 20
+WALKS, MANY_WALKS, SCALAR_WALKS = 3, 20, 2
 
 NAMES = runnable()
 HALVES = [name for name in NAMES if has_half(name)]
 OTHERS = [name for name in NAMES if not has_half(name)]
+#: For what differs only in how memory is accessed, a share of them.
+SOME = OTHERS[::8]
 
 
 def candidates(kernel: Kernel, name: str, walks: int) -> Iterator[Kernel]:
@@ -81,9 +84,14 @@ class Runs:
         return [complaint for case in cases for complaint in check(self.device, case, program, DEADLINE_S)]
 
 
-def check_programs(name: str, device: OpenCL, walks: int, record: Callable[[str, object], None]) -> None:
-    """All candidates of a kernel on `device`, and on extreme inputs too where it is small."""
-    kernel = kernel_of(name, device.target())
+def check_programs(
+    name: str, device: OpenCL, walks: int, record: Callable[[str, object], None], target: Target | None = None
+) -> None:
+    """All candidates of a kernel on `device`, and on extreme inputs too where it is small.
+
+    They are made for `target`, the device's own where it is None.
+    """
+    kernel = kernel_of(name, device.target() if target is None else target)
     runs = Runs(name, device)
     programs = runs.programs(candidates(kernel, name, walks))
     operations = kernel.to_program().operations
@@ -103,6 +111,27 @@ def test_programs_give_the_references_values(
     name: str, device: OpenCL, record_property: Callable[[str, object], None]
 ) -> None:
     check_programs(name, device, WALKS, record_property)
+
+
+def scalar(target: Target) -> Target:
+    """A target like it whose arithmetic is scalar, as a graphics processor's is: vectors are in memory alone."""
+    return replace(target, vector_widths=())
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_programs_of_scalar_arithmetic_give_the_references_values(
+    name: str, device: OpenCL, record_property: Callable[[str, object], None]
+) -> None:
+    check_programs(name, device, SCALAR_WALKS, record_property, scalar(device.target()))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("name", OTHERS)
+def test_programs_of_scalar_arithmetic_give_the_references_values_on_many_walks(
+    name: str, device: OpenCL, record_property: Callable[[str, object], None]
+) -> None:
+    check_programs(name, device, MANY_WALKS // 2, record_property, scalar(device.target()))
 
 
 @pytest.mark.slow
