@@ -38,6 +38,8 @@ class _Unmet:
     shared: Shared
 
 
+#: Of a processor, for vectors as for scalars.
+_REGISTERS = 16
 #: From so many accumulators on, the latency of one is hidden behind the others.
 _CHAINS = 4
 
@@ -199,6 +201,8 @@ class Reductions:
     def _accumulate(self, reduction: Reduction, accumulators: Results, scope: Scope) -> None:
         """Take in the terms of one unroll position after the other, each written just before.
 
+        More accumulators than there are registers go to memory and back for every term: then each takes in the terms of
+        all positions while it is at hand.
         With few accumulators the terms of all positions are added up in a tree first, so that they need not wait for
         one another; a multiply-add waits for its accumulator alone.
         """
@@ -207,16 +211,19 @@ class Reductions:
         roots, product = self._roots(reduction), self._product(reduction) is not None
         in_tree = not product and reduction.op is not Ops.MAX and len(accumulators) < _CHAINS
         waiting: dict[tuple[int, ...], list[Value]] = {key: [] for key in accumulators}
-        for unroll in unrolls:
-            self.values.prepare(roots, scope, unroll)
+        together = len(accumulators) > _REGISTERS
+        for each in [unrolls] if together else [[unroll] for unroll in unrolls]:
+            for unroll in each:
+                self.values.prepare(roots, scope, unroll)
             for key, accumulator in accumulators.items():
-                term = self._term(reduction, self._point(reduction, key) | unroll, scope)
-                if in_tree:
-                    waiting[key].append(term)
-                elif product:
-                    scope.lines.append(f"{accumulator.text} += {term.text};")
-                else:
-                    scope.lines.append(taken_in(reduction.op, accumulator, term))
+                for unroll in each:
+                    term = self._term(reduction, self._point(reduction, key) | unroll, scope)
+                    if in_tree:
+                        waiting[key].append(term)
+                    elif product:
+                        scope.lines.append(f"{accumulator.text} += {term.text};")
+                    else:
+                        scope.lines.append(taken_in(reduction.op, accumulator, term))
         for key, terms in waiting.items():
             if terms:
                 scope.lines.append(taken_in(reduction.op, accumulators[key], self._tree(reduction, terms, scope)))
