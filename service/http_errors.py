@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kernels import AstError
 from service import errors
@@ -54,7 +55,35 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(ValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_http)
-    app.add_exception_handler(Exception, _answer_unexpected)
+    app.add_middleware(UnexpectedErrors)
+
+
+class UnexpectedErrors:
+    """Answers whatever else is raised with 500, and logs it.
+
+    Starlette's own way would raise it again for the server, which then drops the connection under its client.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if begun or scope["type"] != "http":
+                raise
+            _log.error("unexpected error", method=scope["method"], path=scope["path"], exc_info=error)
+            answer = _answer(500, ErrorBody(code="internal", message="an error in the service; its log says more"))
+            await answer(scope, receive, send)
 
 
 async def _answer_known(request: Request, error: Exception) -> JSONResponse:
@@ -82,11 +111,6 @@ async def _answer_http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
     return _answer(error.status_code, ErrorBody(code=code, message=str(error.detail)), error.headers)
-
-
-async def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:
-    _log.error("unexpected error", method=request.method, path=request.url.path, exc_info=error)
-    return _answer(500, ErrorBody(code="internal", message="an error in the service; its log says more"))
 
 
 def _answer(status: int, body: ErrorBody, headers: Any = None) -> JSONResponse:

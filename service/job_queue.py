@@ -137,13 +137,8 @@ class JobQueue:
                 if candidate is None:
                     break
                 if candidate.fence - candidate.trials >= MAX_FRUITLESS_CLAIMS:
-                    _end(
-                        connection,
-                        candidate.id,
-                        JobState.FAILED,
-                        f"claimed {candidate.fence} times for {candidate.trials} trials",
-                        now,
-                    )
+                    reason = f"claimed {candidate.fence} times for {candidate.trials} trials"
+                    _end(connection, candidate.id, JobState.FAILED, reason, now)
                     continue
                 claim = {
                     "state": JobState.RUNNING,
