@@ -156,7 +156,7 @@ def test_programs_give_the_references_values_on_intels_runtime(
 ) -> None:
     """This runtime computes float16 as well.
 
-    It makes `x * z + y * z` of `(x + y) * z` (seen in corpus/resnet_train/22 after UPCAST(0, 2)), which is NaN where z is
+    It makes `x * z + y * z` of `(x + y) * z` (corpus/resnet_train/22 after UPCAST(0, 2)), which is NaN where z is
     infinite: what infinities come to is not compared.
     """
     check_programs(name, intel_device, WALKS, record_property, extremes=False)
