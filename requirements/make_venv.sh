@@ -21,15 +21,23 @@ wanted=$(cksum < "$lock"; "$python" --version; printf '%s\n' "$prefix"; pwd)
 exec 9< "$lock"
 if command -v flock > /dev/null; then flock 9; fi
 
+# Debian's own package, where this is Debian and whoever asks may install it.
+install() {
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then return; fi
+    say "installing Debian's $1: $2"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq update >&2 || say "apt-get update failed, trying with the lists that are there"
+    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$1" >&2 || true
+}
+
+if ! command -v ld > /dev/null; then install binutils "PoCL links its kernels with ld"; fi
+command -v ld > /dev/null ||
+    say "there is no 'ld': PoCL will not work. On Debian and Ubuntu, as root: apt-get install binutils"
+
 if [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && .venv/bin/python -c '' 2> /dev/null; then exit 0; fi
 
 can_make_venv() { "$python" -c 'import ensurepip, venv' 2> /dev/null; }
-if ! can_make_venv && [ "$prefix" = /usr ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-    say "'$python' has no venv module: installing Debian's python3-venv"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get -qq update >&2 || say "apt-get update failed, trying with the lists that are there"
-    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 install -y --no-install-recommends python3-venv >&2 || true
-fi
+if ! can_make_venv && [ "$prefix" = /usr ]; then install python3-venv "'$python' has no venv module"; fi
 can_make_venv ||
     fail "'$python' has no venv module. On Debian and Ubuntu, as root: apt-get install python3-venv"
 
