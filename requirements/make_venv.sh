@@ -21,23 +21,25 @@ wanted=$(cksum < "$lock"; "$python" --version; printf '%s\n' "$prefix"; pwd)
 exec 9< "$lock"
 if command -v flock > /dev/null; then flock 9; fi
 
-# Debian's own package, where this is Debian and whoever asks may install it.
+# Debian's own packages, where this is Debian and whoever asks may install them.
 install() {
+    why=$1; shift
     if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then return; fi
-    say "installing Debian's $1: $2"
+    say "$why: installing Debian's $*"
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update >&2 || say "apt-get update failed, trying with the lists that are there"
-    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$1" >&2 || true
+    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$@" >&2 || true
 }
 
-if ! command -v ld > /dev/null; then install binutils "PoCL links its kernels with ld"; fi
-command -v ld > /dev/null ||
-    say "there is no 'ld': PoCL will not work. On Debian and Ubuntu, as root: apt-get install binutils"
+# PoCL makes a shared library of every kernel, with the system's linker and the libraries that gcc brings.
+can_link() { printf '' | gcc -shared -x c -o /dev/null - 2> /dev/null; }
+if ! can_link; then install "PoCL links its kernels with what gcc brings" gcc libc6-dev; fi
+can_link || say "gcc cannot link, so PoCL may not work. On Debian and Ubuntu, as root: apt-get install gcc libc6-dev"
 
 if [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && .venv/bin/python -c '' 2> /dev/null; then exit 0; fi
 
 can_make_venv() { "$python" -c 'import ensurepip, venv' 2> /dev/null; }
-if ! can_make_venv && [ "$prefix" = /usr ]; then install python3-venv "'$python' has no venv module"; fi
+if ! can_make_venv && [ "$prefix" = /usr ]; then install "'$python' has no venv module" python3-venv; fi
 can_make_venv ||
     fail "'$python' has no venv module. On Debian and Ubuntu, as root: apt-get install python3-venv"
 
