@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 from runners.devices import discover
 from runners.errors import RunnerError
-from search.settings import Effort
 from service.app import create_app
 from service.database import Database
 from service.database_version import Standing, check_version, migrate, open_database
@@ -112,14 +111,14 @@ def check(database: DatabaseOption = None) -> None:
 @app.command()
 def demo(
     once: Annotated[bool, typer.Option(help="End after the table")] = False,
-    effort: Annotated[Effort, typer.Option(help="How much to spend on each kernel")] = Effort.QUICK,
+    device_seconds: Annotated[float, typer.Option(min=1.0, help="The budget of each kernel's search")] = 15.0,
     port: Annotated[int | None, typer.Option(help="The port of the page")] = None,
 ) -> None:
     """Tune example kernels on this machine, print what came of them, and serve the page."""
     from service.demo import run_demo  # nothing else needs it
 
     with _failures_told():
-        raise typer.Exit(run_demo(once, effort, port))
+        raise typer.Exit(run_demo(once, device_seconds, port))
 
 
 def _settings(**given: str | int | None) -> Settings:

@@ -30,6 +30,8 @@ from service.errors import DemoError
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
+#: Of each kernel's search: enough to show something, and the first one is done within a minute.
+DEVICE_SECONDS = 15.0
 #: For a service to answer, and for a worker to have looked at its devices.
 _SERVICE_S, _WORKER_S = 30.0, 60.0
 _POLL_S = 0.25
@@ -49,10 +51,12 @@ class Row:
     record: dict[str, Any] | None
 
 
-def run_demo(once: bool, effort: str = "quick", port: int | None = None, examples: Path = EXAMPLES) -> int:
+def run_demo(
+    once: bool, device_seconds: float = DEVICE_SECONDS, port: int | None = None, examples: Path = EXAMPLES
+) -> int:
     """Tune every example kernel, print the table, and serve until Ctrl-C unless `once`; the exit status.
 
-    Raises DemoError where a process does not come up.
+    device_seconds: the budget of each kernel. Raises DemoError where a process does not come up.
     """
     console = Console()
     if not console.is_terminal:
@@ -70,7 +74,7 @@ def run_demo(once: bool, effort: str = "quick", port: int | None = None, example
         console.print(f"Device: {device['identity']['name']} ({device['kind']})")
         console.print(f"Page:   {address}/")
         try:
-            rows = _tune(console, address, sorted(examples.glob("*.json")), device["key"], effort)
+            rows = _tune(console, address, sorted(examples.glob("*.json")), device["key"], device_seconds)
         except KeyboardInterrupt:
             return 130
         console.print(results(rows))
@@ -162,23 +166,27 @@ def _online(address: str) -> list[dict[str, Any]]:
     return sorted(online, key=lambda device: bool(device["kind"] != "gpu"))
 
 
-def _submit(address: str, path: Path, device: str, effort: str) -> dict[str, Any]:
-    body = {"ast": json.loads(path.read_text()), "device": device, "effort": effort, "labels": {"example": path.stem}}
+def _submit(address: str, path: Path, device: str, device_seconds: float) -> dict[str, Any]:
+    budget = {"device_seconds": device_seconds}
+    body = {"ast": json.loads(path.read_text()), "device": device, "budget": budget, "labels": {"example": path.stem}}
     request = urllib.request.Request(
         f"{address}/v1/kernels", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=60) as response:
-        answer: dict[str, Any] = json.load(response)
-        return answer
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
+    except urllib.error.HTTPError as error:
+        raise DemoError(f"{path.name} was refused: {error.read().decode(errors='replace')}") from error
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def _tune(console: Console, address: str, paths: Sequence[Path], device: str, effort: str) -> list[Row]:
+def _tune(console: Console, address: str, paths: Sequence[Path], device: str, device_seconds: float) -> list[Row]:
     rows = []
     for path in paths:
-        answer = _submit(address, path, device, effort)
+        answer = _submit(address, path, device, device_seconds)
         rows.append(Row(path.stem, answer["job"], answer["record"]))
     deadline = time.monotonic() + _JOB_S
     shown: set[str] = set()
