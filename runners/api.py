@@ -257,6 +257,7 @@ class Numerics(StrEnum):
 class Verification:
     """What a candidate's outputs were compared with: `elements` of `yardstick`, and `sampled` of the NumPy reference.
 
+    elements: 0 where some output has none that can be compared (divisions by zero, say): then nothing was verified.
     yardstick: "reference", "unoptimised" or "heuristic".
     """
 

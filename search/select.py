@@ -200,6 +200,11 @@ def _round_s(entries: Sequence[Tried]) -> float:
     return sum(_time_s(entry) for entry in entries)
 
 
+def _is_verified(result: MeasureResult) -> bool:
+    """Whether anything was compared; which elements can be is the workload's, and the same for every program."""
+    return result.verification is not None and result.verification.elements > 0
+
+
 def _ratio_interval(compared: _Compared, place: int) -> Interval:
     finalists = max(len(compared.tried) - 1, 1)
     return median_interval(compared.ratios(place), 1 - _ERROR / finalists)
@@ -211,6 +216,8 @@ def _winner(compared: _Compared) -> tuple[int, str]:
     places = range(1, len(compared.tried))
     if not places:
         return 0, f"nothing was found that may be faster than {name}"
+    if not _is_verified(compared.results[0]):
+        return 0, f"an output has no element that can be compared, so nothing is better than {name}"
     wanted = 1 - _ERROR / len(places)
     intervals = {place: _ratio_interval(compared, place) for place in places}
     medians = {place: statistics.median(compared.ratios(place)) for place in places}

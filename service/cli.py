@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import structlog
@@ -18,7 +21,7 @@ from runners.errors import RunnerError
 from service.app import create_app
 from service.database import Database
 from service.database_version import Standing, check_version, migrate, open_database
-from service.errors import AddressError, ServiceError
+from service.errors import AddressError, DatabaseError, ServiceError
 from service.logs import set_up_logs
 from service.settings import Settings
 
@@ -48,8 +51,9 @@ def serve(host: HostOption = None, port: PortOption = None, database: DatabaseOp
         set_up_logs(settings)
         opened = open_database(settings.database_url, settings.database_busy_s)
         listener = _listen(settings)
+        web_app = create_app(settings, opened)
         config = uvicorn.Config(
-            create_app(settings, opened),
+            web_app,
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_LEAVE_S,
@@ -61,7 +65,7 @@ def serve(host: HostOption = None, port: PortOption = None, database: DatabaseOp
             _log.warning("anyone who can reach this address can use the service: there are no tokens yet")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)  # uvicorn ends on them, and then raises them once more
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config, web_app.state.context.stopping).run(sockets=[listener])
 
 
 @app.command()
@@ -94,8 +98,10 @@ def check(database: DatabaseOption = None) -> None:
     """Say whether the database can be used, and which devices this machine has."""
     with _failures_told():
         settings = _settings(database_url=database)
-        check_version(Database(settings.database_url, settings.database_busy_s))
-        typer.echo(f"database  {settings.database_url}: ok")
+        fault = _fault_of(settings)
+        typer.echo(f"database  {settings.database_url}: {'ok' if fault is None else 'not to be used'}")
+        if fault is not None:
+            typer.echo(f"error: {fault}", err=True)
         found = discover()
     for driver in found.broken:
         typer.echo(f"driver    {driver.library}: not used: {driver.reason}")
@@ -105,6 +111,7 @@ def check(database: DatabaseOption = None) -> None:
         typer.echo(f"          {info.device_key}")
     if not found.devices:
         typer.echo("error: no OpenCL device was found", err=True)
+    if fault is not None or not found.devices:
         raise typer.Exit(1)
 
 
@@ -119,6 +126,31 @@ def demo(
 
     with _failures_told():
         raise typer.Exit(run_demo(once, device_seconds, port))
+
+
+class _Server(uvicorn.Server):
+    """A server that tells event streams to end when it is told to, as it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """On SIGTERM and SIGINT."""
+        self._stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def _fault_of(settings: Settings) -> str | None:
+    """What is wrong with the database; None where nothing is. Makes no file."""
+    database = Database(settings.database_url, settings.database_busy_s)
+    if not Path(database.url.database or "").exists():
+        return "the database is not there yet: start the service, or run `python -m service migrate`"
+    try:
+        check_version(database)
+    except DatabaseError as error:
+        return str(error)
+    return None
 
 
 def _settings(**given: str | int | None) -> Settings:

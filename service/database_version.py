@@ -24,7 +24,7 @@ from sqlalchemy import Connection
 from sqlalchemy.pool import NullPool
 
 from service.database import BUSY_TIMEOUT_S, Database, translated_faults
-from service.errors import DatabaseBusyError, DatabaseVersionError
+from service.errors import DatabaseBusyError, DatabaseError, DatabaseVersionError
 
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
@@ -129,7 +129,11 @@ def _writing_alone(database: Database) -> Iterator[Connection]:
 
     Foreign keys are not enforced on it, since SQLite changes a table by making it anew; they are checked at the end.
     """
-    Path(database.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(database.url.database or "").parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(f"the database's folder {folder} cannot be made: {error.strerror}") from error
     engine = sqlalchemy.create_engine(database.url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     with translated_faults(), engine.connect() as connection:
         raw = cast(sqlite3.Connection, connection.connection.driver_connection)

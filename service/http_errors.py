@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -78,6 +78,8 @@ class UnexpectedErrors:
 
         try:
             await self.app(scope, receive, noted)
+        except ClientDisconnect:  # nobody is there to be answered
+            _log.debug("client left", path=scope["path"])
         except Exception as error:
             if begun or scope["type"] != "http":
                 raise

@@ -136,8 +136,9 @@ class JobQueue:
                 candidate = connection.execute(_claimable(device_keys, now)).one_or_none()
                 if candidate is None:
                     break
-                if candidate.fence - candidate.trials >= MAX_FRUITLESS_CLAIMS:
-                    reason = f"claimed {candidate.fence} times for {candidate.trials} trials"
+                lost = candidate.fence - candidate.releases  # claims that no worker gave back
+                if lost - candidate.trials >= MAX_FRUITLESS_CLAIMS:
+                    reason = f"{lost} workers were lost over it, for {candidate.trials} trials"
                     _end(connection, candidate.id, JobState.FAILED, reason, now)
                     continue
                 claim = {
@@ -153,8 +154,8 @@ class JobQueue:
                 row = connection.execute(_CLAIMED.where(jobs.c.id == candidate.id)).one()
                 try:
                     return _claimed(row)
-                except AstError as error:  # stored by a version whose rules were laxer
-                    _end(connection, candidate.id, JobState.FAILED, f"the stored kernel is refused: {error}", now)
+                except (AstError, ValueError) as error:  # stored by a version whose rules were others
+                    _end(connection, candidate.id, JobState.FAILED, f"what is stored is refused: {error}", now)
 
         return None
 
@@ -172,7 +173,9 @@ class JobQueue:
         """The worker stops: the job is queued again with all that is known. Raises LeaseLostError."""
         with self.database.writing() as connection:
             _check_held(connection, job_id, fence)
-            values = {"state": JobState.QUEUED, "lease_expires_at": None, "reason": None}
+            values = {
+                "state": JobState.QUEUED, "lease_expires_at": None, "reason": None, "releases": jobs.c.releases + 1,
+            }  # fmt: skip
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(values))
 
     # ---- what a search finds out -------------------------------------------------------------------------------------
@@ -260,7 +263,9 @@ def _claimable(device_keys: Sequence[str], now: float) -> Select[Any]:
         jobs.c.state.in_((JobState.QUEUED, JobState.WAITING_FOR_RUNNER)),
         (jobs.c.state == JobState.RUNNING) & lapsed,
     )
-    query = select(jobs.c.id, jobs.c.fence, jobs.c.trials).where(jobs.c.device_key.in_(device_keys), free)
+    query = select(jobs.c.id, jobs.c.fence, jobs.c.releases, jobs.c.trials).where(
+        jobs.c.device_key.in_(device_keys), free
+    )
     return query.order_by(jobs.c.priority.desc(), jobs.c.id).limit(1)
 
 

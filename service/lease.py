@@ -52,3 +52,5 @@ class Lease:
                 return
             except DatabaseError as error:
                 _log.warning("heartbeat_failed", job=self._job.id, code=error.code, error=str(error))
+            except Exception:  # noqa: BLE001 - the claim holds for a while without it
+                _log.exception("heartbeat_failed", job=self._job.id)

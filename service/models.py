@@ -186,6 +186,7 @@ jobs = Table(
     Column("expires_at", Double),  # of a job that waits for a runner
     Column("lease_expires_at", Double),  # of a running job
     Column("fence", BigInteger, nullable=False),  # how often it was claimed: what a claim proves itself with
+    Column("releases", BigInteger, nullable=False),  # claims that a worker gave back in order
     Column("worker", Text),  # who claimed it last
     Column("trials", Integer, nullable=False),
     Column("generations", Integer, nullable=False),

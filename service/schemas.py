@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from search.settings import Effort
 from service.documents import variables_from_text
@@ -48,7 +48,7 @@ class AskedDevice(Asked):
 class AskedBudget(Asked):
     """How much may be spent: seconds of a device, candidates, or both."""
 
-    device_seconds: Annotated[float, Field(gt=0, le=86400)] | None = None
+    device_seconds: Annotated[float, Field(ge=0.001, le=86400)] | None = None
     trials: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
     @model_validator(mode="after")
@@ -58,10 +58,20 @@ class AskedBudget(Asked):
         return self
 
 
+def _device_form(value: object) -> str:
+    """Which form of a device is meant, so that what is wrong with it is said of that form."""
+    return "device" if isinstance(value, dict | AskedDevice) else "device_key"
+
+
 class SubmitOptions(Asked):
     """All of a submit but the AST."""
 
-    device: Key | AskedDevice | None = None
+    device: (
+        Annotated[
+            Annotated[Key, Tag("device_key")] | Annotated[AskedDevice, Tag("device")], Discriminator(_device_form)
+        ]
+        | None
+    ) = None
     effort: Annotated[Effort, Field(strict=False)] | None = None
     budget: AskedBudget | None = None
     variables: Annotated[dict[str, int], Field(max_length=64)] | None = None

@@ -28,6 +28,8 @@ _log = structlog.get_logger()
 
 #: How long a device without work, or a database that is away, is left alone.
 IDLE_S = 0.25
+#: A fault of ours outside of a job is looked at again after so long.
+_FAULT_S = 5.0
 #: A device that was lost is tried again after so long, doubled each time up to the second.
 _LOST_S, _LOST_MOST_S = 1.0, 60.0
 #: A job during which the device was lost this often is given up: its kernel may be why.
@@ -106,6 +108,8 @@ class Worker:
                 _log.info("job_expired", job=job_id)
         except DatabaseError as error:
             _log.warning("heartbeat_failed", code=error.code, error=str(error))
+        except Exception:  # noqa: BLE001 - the devices go on without it
+            _log.exception("heartbeat_failed")
 
     def _note_stop(self) -> None:
         try:
@@ -120,11 +124,13 @@ class Worker:
         losses = _Losses()
         try:
             while not self._stopping.is_set():
-                job = self._next_job(info)
-                if job is None:
-                    self._stopping.wait(IDLE_S)
-                else:
-                    self._stopping.wait(self._work(job, runner, losses))
+                try:
+                    job = self._next_job(info)
+                    wait_s = IDLE_S if job is None else self._work(job, runner, losses)
+                except Exception:  # noqa: BLE001 - whatever it is, the next job may be well
+                    _log.exception("device_thread_failed", device=info.identity.name)
+                    wait_s = _FAULT_S
+                self._stopping.wait(wait_s)
         finally:
             runner.close()
 

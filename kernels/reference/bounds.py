@@ -238,6 +238,8 @@ def _settled(step: Step, error: Error) -> Error:
         certain = exact | (infinite & bounded)
     else:
         certain = exact if step.op is Ops.POW else exact | undefined
+    if step.op in (Ops.SQRT, Ops.LOG2):  # NaN wherever in its error the operand lies
+        certain = certain | (step.values[0] + step.error(0) < 0.0)
     certain = certain & ~_divides_by_zero(step)
     return np.where(finite, error, np.where(certain, 0.0, np.inf))
 

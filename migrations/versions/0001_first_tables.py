@@ -180,6 +180,7 @@ def make_jobs() -> None:
         sa.Column("expires_at", sa.Double()),
         sa.Column("lease_expires_at", sa.Double()),
         sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("releases", sa.BigInteger(), nullable=False),
         sa.Column("worker", sa.Text()),
         sa.Column("trials", sa.Integer(), nullable=False),
         sa.Column("generations", sa.Integer(), nullable=False),

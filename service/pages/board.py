@@ -128,7 +128,7 @@ def _job_line(job: StoredJob, names: Mapping[str, str], now: float) -> JobLine:
         state=str(job.state),
         state_text=str(job.state).replace("_", " "),
         reason=job.reason or "",
-        share=min(round(100 * job.spent_s / job.budget_s), 100),
+        share=round(100 * min(job.spent_s / job.budget_s, 1.0)),
         spent=f"{job.spent_s:.1f} of {job.budget_s:g} s",
         trials=job.trials,
         baseline=time_text(job.baseline_s),

@@ -115,7 +115,7 @@ def find_active_job(connection: Connection, kernel_id: int, device_key: str, var
 def add_job(connection: Connection, request: JobRequest, now: float) -> int:
     """Queue a job; its number."""
     values = {name: getattr(request, name) for name in JobRequest.__dataclass_fields__}
-    nothing_yet = {"created_at": now, "fence": 0, "trials": 0, "generations": 0, "spent_s": 0.0}
+    nothing_yet = {"created_at": now, "fence": 0, "releases": 0, "trials": 0, "generations": 0, "spent_s": 0.0}
     added = connection.execute(insert(jobs).values(**values, **nothing_yet).returning(jobs.c.id))
     number: int = added.scalar_one()
     return number

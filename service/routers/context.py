@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends
@@ -14,10 +15,11 @@ from service.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The service's settings and its database."""
+    """The service's settings and its database. stopping: set once the service is told to end."""
 
     settings: Settings
     database: Database
+    stopping: threading.Event = field(default_factory=threading.Event)
 
 
 def _context_of(request: Request) -> Context:

@@ -107,6 +107,8 @@ async def get_events(
             place = _place_after(place, look)
             if look.is_last:
                 break
+            if context.stopping.is_set():
+                return  # whoever listens comes back with its place
             await anyio.sleep(POLL_S)
             look = await run_in_threadpool(_look, context.database, job_id, place)
         yield _job_event("end", look.job, place)

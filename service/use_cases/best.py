@@ -9,7 +9,7 @@ from service.database import Database
 from service.documents import variables_to_text
 from service.errors import VariablesError
 from service.http_body import strict_value
-from service.repositories.devices import StoredDevice
+from service.repositories.devices import StoredDevice, all_devices
 from service.repositories.kernels import StoredKernel, find_kernel
 from service.schemas import BestAnswer, RecordAnswer
 from service.use_cases.asked import asked_device, asked_values
@@ -21,10 +21,12 @@ def best(database: Database, key: str, device: str | None, variables: str | None
     """The current record of a kernel on a device; the tier none and the reason for whatever is not known.
 
     variables: JSON by v0, v1, ...; the middle of the bounds without. Raises VariablesError for values that the kernel
-    cannot have, DeviceRequiredError where no device is named and not exactly one is known.
+    cannot have, DeviceRequiredError where no device is named and several are known.
     """
     values = None if variables is None else _values(variables)
     with database.reading() as connection:
+        if device is None and not all_devices(connection):
+            return _none(key, None, NO_RUNNER)
         device_key, stored_device = asked_device(connection, device)
         kernel = find_kernel(connection, key)
         if kernel is None:
@@ -55,7 +57,7 @@ def _best_of(
     )
 
 
-def _none(key: str, device_key: str, reason: str) -> BestAnswer:
+def _none(key: str, device_key: str | None, reason: str) -> BestAnswer:
     return BestAnswer(
         key=key, device=device_key, tier="none", differs=[], opts=None, shape=None, record=None, reason=reason
     )

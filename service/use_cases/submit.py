@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from kernels import Ast, Kernel, ast_key, dump_ast, opencl_target, parse_ast_json
+from kernels import Ast, Kernel, ProgramError, ast_key, dump_ast, opencl_target, parse_ast_json
 from service.database import Database
 from service.documents import opts_from_wire, opts_to_wire, shape_of, variables_to_text
 from service.errors import RequestError
@@ -32,6 +32,8 @@ from service.work_estimate import check_work
 #: Everybody, as long as there are no tokens.
 DEFAULT_TENANT = 1
 NO_RUNNER = "no runner of this kind"
+#: Limits of a target that no Opt gets around.
+_UNSUPPORTED = frozenset({"backend", "fp16", "fp64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def submit(database: Database, body: bytes, waiting_expires_s: float, now: float
     """Answer a submit. `job` is None where a record satisfies it already: then nothing is queued.
 
     Otherwise the answer has the heuristic's opts, or those of a record that does not do, and the one job that there is
-    of this kernel on this device at these values, however many ask at once. Raises AstError, RequestError and
+    of this kernel on this device at these values, however many ask at once. A kernel that the device cannot compute at
+    all has no opts and no job, and the reason. Raises AstError, RequestError and
     DatabaseError; then nothing is changed.
     """
     ast, digest, options = _read(body)
@@ -69,9 +72,21 @@ def submit(database: Database, body: bytes, waiting_expires_s: float, now: float
     if satisfied is not None:
         return satisfied
     kernel = Kernel(ast, opencl_target() if device is None else device.info.target)
+    unsupported = None if device is None else _unsupported(kernel)
+    if unsupported is not None:
+        return _answer(submission, None, None, None).model_copy(update={"reason": unsupported})
     with database.writing() as connection:
         standing, job = _queue(connection, submission, kernel.name, waiting_expires_s, now)
     return _answer(submission, kernel, standing, job)
+
+
+def _unsupported(kernel: Kernel) -> str | None:
+    """Why a device can compute this kernel with no Opts whatever; None where it may."""
+    try:
+        kernel.to_program()
+    except ProgramError as error:
+        return error.message if error.limit in _UNSUPPORTED else None
+    return None
 
 
 def _read(body: bytes) -> tuple[Ast, str, SubmitOptions]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -56,6 +56,22 @@ def test_choose_takes_what_is_faster_in_turn_whatever_was_measured_before():
     assert answer.reason.startswith("0.5") and "heuristic" in answer.reason
     assert answer.program.opts == answer.opts and answer.method == "fake-1" and answer.complete and answer.portable
     assert final.spent_s > sum(answer.samples_s)
+
+
+class Unverified(FakeDevice):
+    """Whatever runs in turn on it, none of its outputs has an element that can be compared."""
+
+    def measure_in_turn(self, items: Sequence[MeasureInput], rounds: int) -> list[MeasureResult]:
+        results = super().measure_in_turn(items, rounds)
+        none = [replace(result.verification, elements=0) for result in results if result.verification is not None]
+        return [replace(result, verification=each) for result, each in zip(results, none, strict=True)]
+
+
+def test_choose_keeps_the_heuristic_where_nothing_could_be_compared():
+    device = Unverified(times({HEURISTIC: 0.010, OTHERS[0]: 0.001}))
+    answer = choose(device, heuristic(), tried(OTHERS[0], 0.001)).answer
+    assert answer is not None and answer.is_heuristic
+    assert "no element that can be compared" in answer.reason
 
 
 def test_choose_keeps_the_heuristic_within_the_noise_and_says_so():

@@ -10,12 +10,13 @@ import jsonschema
 import pytest
 
 from kernels import ast_key, json_schema, parse_ast
+from service.database import Database
 from service.job_queue import JobQueue
 from service.repositories.devices import RUNNER_FRESH_S
 from service.use_cases import standing
 from tests.service import made
 from tests.service.made import DEVICE, PROVENANCE, START, answer
-from tests.service.servers import Service
+from tests.service.servers import Service, running_here
 
 KEY = ast_key(parse_ast(made.matmul()))
 
@@ -28,6 +29,13 @@ def tuned(service: Service, queue: JobQueue, time_s: float = 1e-3, effort: str =
     record = queue.finish(job.id, job.fence, answer(job.ast, time_s), "", PROVENANCE, START)
     assert record is not None
     return record
+
+
+def test_best_is_none_where_no_device_was_ever_there(database: Database) -> None:
+    with running_here(database) as service:
+        response = service.get(f"/v1/best/{KEY}")
+    assert response.status_code == 200
+    assert (response.json()["tier"], response.json()["reason"]) == ("none", "no runner of this kind")
 
 
 @pytest.mark.parametrize(

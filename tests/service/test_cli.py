@@ -43,7 +43,16 @@ def test_a_newer_database_is_refused(path: Path, command: str) -> None:
 def test_check_wants_a_database(path: Path) -> None:
     result = run("check", "--database", url_of(path))
     assert result.exit_code == 1
-    assert "python -m service migrate" in result.stderr
+    assert "not there yet" in result.stderr and "python -m service migrate" in result.stderr
+    assert "device    " in result.stdout  # the rest is looked at all the same
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "migrate"])
+def test_a_folder_that_cannot_be_made_is_one_line(command: str) -> None:
+    result = run(command, "--database", "sqlite:////dev/null/beamtune.db")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the database's folder /dev/null cannot be made")
 
 
 @pytest.mark.parametrize("command", ["serve", "worker", "migrate", "check"])

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from kernels import Ast, parse_ast
 from runners.api import OutcomeCode
@@ -16,6 +17,7 @@ from service.database import Database
 from service.errors import JobCancelledError, LeaseLostError
 from service.job_queue import LEASE_S, MAX_FRUITLESS_CLAIMS, ClaimedJob, JobQueue
 from service.job_states import MOVES, JobState, sources_of
+from service.models import jobs
 from service.repositories.jobs import StoredJob, cancel_job, find_job
 from service.repositories.records import find_record, latest_revision
 from service.repositories.trials import generations_after, trials_after
@@ -120,14 +122,23 @@ def test_claim_gives_up_a_job_that_takes_its_workers_down(database: Database, qu
     assert job_of(database, job_id).state is JobState.FAILED
 
 
-def test_claim_gives_up_a_job_that_is_only_ever_released(database: Database, queue: JobQueue) -> None:
-    job_id = getattr(send(database).job, "id", 0)
-    for _ in range(MAX_FRUITLESS_CLAIMS):
+def test_claim_does_not_hold_orderly_stops_against_a_job(database: Database, queue: JobQueue) -> None:
+    send(database)
+    for _ in range(2 * MAX_FRUITLESS_CLAIMS):
         job = queue.claim(KEYS, "worker-1", START)
         assert job is not None
         queue.release(job.id, job.fence)
-    assert queue.claim(KEYS, "worker-1", START) is None
-    assert job_of(database, job_id).state is JobState.FAILED
+    assert queue.claim(KEYS, "worker-1", START) is not None
+
+
+def test_claim_ends_a_job_that_it_cannot_read_and_takes_the_next(database: Database, queue: JobQueue) -> None:
+    unreadable, good = (getattr(send(database, size).job, "id", 0) for size in (64, 128))
+    with database.writing() as connection:
+        connection.execute(update(jobs).where(jobs.c.id == unreadable).values(effort="turbo"))
+    job = queue.claim(KEYS, "worker-1", START)
+    assert job is not None and job.id == good
+    ended = job_of(database, unreadable)
+    assert ended.state is JobState.FAILED and ended.reason is not None and "turbo" in ended.reason
 
 
 def test_release_queues_the_job_with_its_trials(claimed: ClaimedJob, queue: JobQueue, database: Database) -> None:

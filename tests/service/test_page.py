@@ -130,3 +130,13 @@ def test_other_numbers_are_short() -> None:
         "2 h ago",
         "1 d ago",
     ]
+
+
+def test_the_least_budget_does_not_break_the_page(service: Service, queue: JobQueue) -> None:
+    assert service.submit(made.matmul(), budget={"device_seconds": 1e-320}).status_code == 422
+    service.submit(made.matmul(), budget={"device_seconds": 0.001})
+    job = queue.claim([DEVICE.device_key], "worker-1", START)
+    assert job is not None
+    queue.add_trial(job.id, job.fence, trial(1, 0, 2e-3), START)
+    board = service.get("/board")
+    assert board.status_code == 200 and "100 %" in board.text

@@ -57,3 +57,19 @@ def test_a_service_killed_while_it_writes_loses_nothing_it_has_answered(path: Pa
             "SELECT count(*) FROM kernels WHERE id NOT IN (SELECT kernel_id FROM jobs)"
         ).fetchone()
     assert half == 0, "a kernel was written without its job"
+
+
+def test_a_service_that_is_told_to_end_ends_its_event_streams_without_an_error(path: Path) -> None:
+    JobQueue(open_database(url_of(path))).register_runner(DEVICE, "worker-1", "host", 1, START)
+    with service_process(path) as process:
+        job_id = process.service.submit(made.matmul()).json()["job"]["id"]
+        url = f"{process.service.url}/v1/jobs/{job_id}/events"
+        with httpx2.stream("GET", url, timeout=20.0) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "event: job"
+            process.process.terminate()
+            assert "event: end" not in list(lines)  # it ended in order, and the job has not
+        assert process.process.stderr is not None
+        logged = process.process.stderr.read()
+        process.process.wait(15)
+    assert "Traceback" not in logged and '"error"' not in logged

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from kernels import ast_key, parse_ast
+from kernels import ast_key, build, dump_ast, parse_ast
 from service.database import Database
 from service.database_version import open_database
 from service.job_queue import JobQueue
@@ -244,4 +244,34 @@ def test_two_services_on_one_file_both_work(service: Service, queue: JobQueue, p
 def test_every_real_kernel_is_accepted(service: Service) -> None:
     with ThreadPoolExecutor(4) as clients:
         responses = list(clients.map(service.submit, corpus().values()))
-    assert {response.status_code for response in responses} == {202}
+    halves = [any(node.get("dtype") == "float16" for node in document["nodes"]) for document in corpus().values()]
+    assert any(halves)
+    assert [response.status_code for response in responses] == [200 if half else 202 for half in halves]
+
+
+def test_a_kernel_that_the_device_cannot_compute_has_no_job(service: Service, database: Database) -> None:
+    halves = dump_ast(build.elementwise((64,), lambda x: x + 1.0, "float16"))
+    before = row_counts(database)
+    answer = service.submit(halves)
+    assert answer.status_code == 200
+    body = answer.json()
+    assert (body["tier"], body["opts"], body["source"], body["job"]) == ("none", None, None, None)
+    assert "float16" in body["reason"]
+    assert row_counts(database) == before
+
+
+@pytest.mark.parametrize(
+    ("device", "field", "words"),
+    [
+        ({"backend": "opencl", "vendor": "NVIDIA", "name": "H200"}, "device.device.compute_units", "Field required"),
+        ({**asdict(DEVICE.identity), "memory": 1}, "device.device.memory", "Extra inputs"),
+        ({**asdict(DEVICE.identity), "arch": None}, "device.device.arch", "valid string"),
+        ("not a key", "device.device_key", "match pattern"),
+        (17, "device.device_key", "valid string"),
+    ],
+)
+def test_what_is_wrong_with_a_device_is_named(service: Service, device: object, field: str, words: str) -> None:
+    answer = service.submit(made.matmul(), device=device)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == field
+    assert words in answer.json()["error"]["message"]

@@ -132,6 +132,12 @@ def test_what_c_leaves_open_is_not_compared() -> None:
     assert error_of(Ops.BITCAST, INT32, [[NAN, 1.0, 1.0]], [[0.0, 0.0, 1e-9]], FLOAT32).tolist() == [INF, 0, INF]
 
 
+@pytest.mark.parametrize("op", [Ops.SQRT, Ops.LOG2])
+def test_roots_and_logarithms_below_zero_are_nan_for_certain(op: Ops) -> None:
+    """Of an operand that is negative wherever in its error it lies, and of none that may be positive."""
+    assert error_of(op, FLOAT32, [[-1.0, -1.0, -1.0, 0.5]], [[0.0, 0.5, 2.0, 1.0]]).tolist() == [0, 0, INF, INF]
+
+
 def test_infinities_and_nan_that_are_certain_are_compared() -> None:
     infinite: list[Any] = [[INF, -INF, NAN, INF], [1.0, 1.0, 1.0, -INF]]
     assert error_of(Ops.ADD, FLOAT32, infinite, [None, [0.5, 0.5, 0.5, 0.0]]).tolist() == [0, 0, 0, 0]
