@@ -40,6 +40,8 @@ WALKS = 8
 DEADLINE_S = 20.0
 #: Kernels of more operations come up in one round of so many.
 LARGE_OPERATIONS, LARGE_EVERY = 300_000, 20
+#: Kernels of more bytes are left out: inputs, expectations and their bounds take a dozen times as much.
+MOST_BYTES = 500_000_000
 #: Memory is looked at from the candidate on at which caches are full; it may grow by so much until the last one.
 WARM, SEVERAL, GROWTH_MB = 1_000, 200, 100.0
 #: A child is replaced after so many programs, as drivers keep what they have built; its growth is seen within.
@@ -87,9 +89,10 @@ class Soak:
         programs: dict[int, Program] = {}
         try:
             kernel = kernel_of(name, self.device.target())
-            operations = kernel.to_program().operations
+            plain = kernel.to_program()
+            operations = plain.operations
             large = operations > LARGE_OPERATIONS
-            if large and number // self.workers % LARGE_EVERY:
+            if plain.bytes > MOST_BYTES or (large and number // self.workers % LARGE_EVERY):
                 return
             case = make_case(kernel.ast, operations, seed=number)
             for candidate in range(2 + (2 if large else WALKS)):
