@@ -212,6 +212,9 @@ def main() -> int:
     for worker in workers:
         worker.join()
     print(f"{time.perf_counter() - started:.0f} s in this run")
+    for number, worker in enumerate(workers):
+        if worker.exitcode:
+            print(f"worker {number} ended with exit code {worker.exitcode}; run this again to go on")
     well = report(progress())
     return 0 if well and not any(worker.exitcode for worker in workers) else 1
 
