@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from kernels.errors import KernelsError
 from kernels.explain import explain
@@ -50,8 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         colour = request.color == "always" or (request.color == "auto" and sys.stdout.isatty())
         explanation = explain(ast, target, opts, name, colour, request.source)
         print(explanation.text, flush=True)
-    except BrokenPipeError:
-        return WRONG  # whoever reads has gone
+    except BrokenPipeError:  # whoever reads has gone
+        with suppress(BrokenPipeError):
+            sys.stdout.close()  # what is left in it would be written again, and complained of, at the end
+        return WRONG
     except KernelsError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG

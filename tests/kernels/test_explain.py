@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -209,9 +210,17 @@ def test_explain_gives_exit_code_2_and_one_line_as_a_command() -> None:
 
 
 def test_explain_ends_quietly_when_its_reader_has_gone() -> None:
-    command = f"{sys.executable} -m kernels explain {CORPUS} --name resnet_train/42 --opts heuristic | true"
-    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == (b"", b"")
+    """It goes in the middle of an output that is longer than the pipe."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    command = [sys.executable, "-m", "kernels", "explain", str(CORPUS), "--name", "resnet_train/01", "--source"]
+    command += ["--opts", "UPCAST(0, 8) UPCAST(1, 8)"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert os.read(reader, 1) == b"k"
+    os.close(reader)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (2, b"")
 
 
 # ---- Opts ------------------------------------------------------------------------------------------------------------
