@@ -11,7 +11,7 @@ from kernels.opt import Opt
 from kernels.target import Target
 
 #: Raised by one whenever the source generated for some kernel and Opts changes; records name it.
-CODEGEN_VERSION = 3
+CODEGEN_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

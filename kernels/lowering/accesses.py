@@ -40,7 +40,7 @@ class Accesses:
         if found is None:
             dtype = self._dtype(node)
             found = self._memory_lanes[node] = memory_lanes(self.context, node, dtype)
-            if found.width > 1:
+            if found.aligned:
                 slot, size_bytes = self._slot(node), found.width * dtype.itemsize
                 self.alignments[slot] = max(self.alignments.get(slot, 0), size_bytes)
         return found
@@ -87,7 +87,7 @@ class Accesses:
         vector = scope.values.get(key)
         if vector is None:
             kind = types.vector_type(types.memory_type(dtype), lanes.width)
-            text = memory.load_aligned(pointer, self._position(node, first, scope), kind)
+            text = memory.load_together(pointer, self._position(node, first, scope), kind, lanes.aligned)
             condition = self.context.integers.condition(validity, scope)
             name = self.context.variable()
             scope.lines.append(
@@ -164,7 +164,8 @@ class Accesses:
         validity = _both(self._validity_at(self.context.locations[node].validity, first), once)
         if not validity.possible:
             return []
-        line = memory.store_aligned(f"p{self._slot(node)}", self._position(node, first, scope), values)
+        aligned = self.lanes_in_memory(node).aligned
+        line = memory.store_together(f"p{self._slot(node)}", self._position(node, first, scope), values, aligned)
         condition = self.context.integers.condition(validity, scope)
         return [line] if condition is None else [f"if ({condition}) {line}"]
 

@@ -1,13 +1,14 @@
 """Which upcast lanes of one access are one vector access to memory, where arithmetic is scalar.
 
-A graphics processor computes one element at a time and moves 16 bytes at a time. Consecutive lanes of a load or a store
-that are valid together and begin at a multiple of their number are one access of a vector type, which asks for more of
-the buffer's alignment than an element does.
+Consecutive lanes of a load or a store that are valid together are one access of a vector type, of up to 16 bytes. A
+graphics processor wants such an access aligned as the vector is: it must begin at a multiple of its lanes, and asks for
+more of the buffer's alignment than an element does. A processor takes it anywhere.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from kernels.dtypes import DType
 from kernels.index import Expr
@@ -22,11 +23,12 @@ _BYTES = 16
 class MemoryLanes:
     """`width` consecutive elements, within those that the upcast `axes` go through, the fastest first.
 
-    axes: (id, how many lanes).
+    axes: (id, how many lanes). aligned: the access is aligned as its vector, not as an element.
     """
 
     axes: tuple[tuple[int, int], ...]
     width: int
+    aligned: bool
 
     def place(self, point: Point) -> tuple[Point, int]:
         """(where the vector that has `point` begins, which of its lanes that is)."""
@@ -42,14 +44,15 @@ class MemoryLanes:
         return first, lane
 
 
-ALONE = MemoryLanes((), 1)
+ALONE = MemoryLanes((), 1, False)
 
 
 def memory_lanes(context: Context, node: int, dtype: DType) -> MemoryLanes:
-    """The lanes of access number `node`; ALONE where vectors are arithmetic's business, or there are none."""
+    """The lanes of access number `node`; ALONE where arithmetic has lanes of its own, or there are none."""
     location = context.locations[node]
-    if context.target.vector_widths or not isinstance(location.position, Expr):
+    if context.lanes.width > 1 or not isinstance(location.position, Expr):
         return ALONE
+    aligned = not context.target.vector_widths
     strides = lane_strides(location.position, context.dependence)
     axes: list[tuple[int, int]] = []
     size = 1
@@ -61,9 +64,16 @@ def memory_lanes(context: Context, node: int, dtype: DType) -> MemoryLanes:
         axes.append((following, lanes))
         size *= lanes
     width = _BYTES // dtype.itemsize
-    while width > 1 and not (size % width == 0 and _begins_at_multiples(location.position, strides, axes, width)):
+    while width > 1 and not _fits(location.position, strides, axes, width, aligned):
         width //= 2
-    return MemoryLanes(tuple(axes), width) if width > 1 else ALONE
+    return MemoryLanes(tuple(axes), width, aligned) if width > 1 else ALONE
+
+
+def _fits(
+    position: Expr, strides: dict[int, int | None], axes: list[tuple[int, int]], width: int, aligned: bool
+) -> bool:
+    whole = prod(lanes for _, lanes in axes) % width == 0
+    return whole and (not aligned or _begins_at_multiples(position, strides, axes, width))
 
 
 def _begins_at_multiples(

@@ -70,9 +70,10 @@ def _stored(value: Value) -> str:
     return f"(uchar)({value.text})" if value.dtype is BOOL else value.text
 
 
-def load_aligned(pointer: str, index: str, kind: str) -> str:
-    """A vector of type `kind` from element `index` on, which is aligned as the vector is."""
-    return f"*((__global const {kind}*)({pointer} + ({index})))"
+def load_together(pointer: str, index: str, kind: str, aligned: bool) -> str:
+    """A vector of type `kind` from element `index` on, which is aligned as the vector is or as an element is."""
+    place = f"{pointer} + ({index})"
+    return f"*((__global const {kind}*)({place}))" if aligned else f"LOAD_{kind}({place})"
 
 
 def lane_loaded(vector: Value, lane: int) -> Value:
@@ -85,11 +86,12 @@ def lane_loaded(vector: Value, lane: int) -> Value:
     return Value(text, vector.dtype, simple=True)
 
 
-def store_aligned(pointer: str, index: str, lanes: list[Value]) -> str:
-    """The statement that stores `lanes` as consecutive elements from `index` on, aligned as their vector is."""
+def store_together(pointer: str, index: str, lanes: list[Value], aligned: bool) -> str:
+    """The statement that stores `lanes` as consecutive elements from `index` on, aligned as `load_together` has it."""
     kind = vector_type(memory_type(lanes[0].dtype), len(lanes))
     texts = ", ".join(_stored(lane) for lane in lanes)
-    return f"*((__global {kind}*)({pointer} + ({index}))) = ({kind})({texts});"
+    place, vector = f"{pointer} + ({index})", f"({kind})({texts})"
+    return f"*((__global {kind}*)({place})) = {vector};" if aligned else f"STORE_{kind}(({vector}), {place});"
 
 
 def load_shared(name: str, index: str, like: Value) -> Value:

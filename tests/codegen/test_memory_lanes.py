@@ -1,4 +1,4 @@
-"""Targets of scalar arithmetic: which lanes are one access to memory, and what that asks of a buffer."""
+"""Scalar arithmetic: which lanes are one access to memory all the same, and what that asks of a buffer."""
 
 from __future__ import annotations
 
@@ -61,6 +61,17 @@ def test_vectors_of_arithmetic_ask_for_no_alignment() -> None:
     program = program_of(added(), Opt(OptOps.UPCAST, 0, 4), cpu=True)
     assert VECTOR.findall(program.source) == []
     assert alignments(program) == dict.fromkeys((0, 1, 2), 4)
+
+
+def test_a_processor_takes_lanes_together_wherever_they_begin(device: OpenCL) -> None:
+    """Where its arithmetic is scalar: the gathered half of a transposed addition leaves no vectors to compute with."""
+    ast = build.transpose_add(64, 64)
+    kernel = Kernel(ast, TARGETS["cpu"])
+    kernel.apply_opt(Opt(OptOps.UPCAST, 0, 2))
+    program = kernel.to_program()
+    assert program.source.count("= LOAD_float2(p") == 1 and "float2 v" in program.source
+    assert alignments(program) == dict.fromkeys((0, 1, 2), 4)
+    assert check(device, make_case(ast, 1000), program) == []
 
 
 def test_lanes_that_begin_anywhere_are_loaded_alone() -> None:

@@ -1,3 +1,11 @@
+#ifdef __clang__
+typedef float4 float4_packed __attribute__((aligned(4)));
+#define LOAD_float4(p) (*(const __global float4_packed*)(p))
+#define STORE_float4(x, p) (*(__global float4_packed*)(p) = (x))
+#else
+#define LOAD_float4(p) vload4(0, p)
+#define STORE_float4(x, p) vstore4(x, 0, p)
+#endif
 __kernel __attribute__((reqd_work_group_size(2, 1, 1))) void r_5_2_n0_4(__global const float* restrict p0, __global float* restrict p1, const int n0) {
   int gx = get_group_id(0);
   int lx = get_local_id(0);
@@ -20,8 +28,5 @@ __kernel __attribute__((reqd_work_group_size(2, 1, 1))) void r_5_2_n0_4(__global
     s4 = (s4 + v8);
   }
   int a4 = (gx*8+lx*4);
-  p1[a4] = s1;
-  p1[a4+1] = s2;
-  p1[a4+2] = s3;
-  p1[a4+3] = s4;
+  STORE_float4(((float4)(s1, s2, s3, s4)), p1 + (a4));
 }
